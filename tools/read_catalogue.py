@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 
 from abiscan.diagnosis.catalogue import compiler_readers, python_readers, wheel_readers
-from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
 from abiscan.diagnosis.catalogue.message_row import Answer, AnswerCause, Catalogue, CodeCauses, Finder, Line, Message
+from abiscan.diagnosis.catalogue.name_facts import NAME_FACTS
 from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
+from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.errors import AbiscanError
 
@@ -80,8 +81,8 @@ def read_code_causes(path: Path) -> tuple[CodeCauses, ...]:
         raise InvalidMessage(f"{path.name}: {error}") from error
     for row in rows:
         given = {*row.values, *row.commands}
-        problems = [f"{name!r} is a value and a fact" for name in given if name in FACTS]
-        for problem in (*problems, *_cause_problems(row.cause, {*given, *FACTS}, {*row.values})):
+        problems = [f"{name!r} is a value and a fact" for name in given if name in NAME_FACTS]
+        for problem in (*problems, *_cause_problems(row.cause, {*given, *NAME_FACTS}, {*row.values})):
             raise InvalidMessage(f"{path.name}, {row.id}: {problem}")
     return rows
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.load_messages import load_catalogue, messages_by_anchor
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
 from abiscan.diagnosis.catalogue.message_row import CodeCauses, Example, Message
+from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit

@@ -42,10 +42,11 @@ def row_causes(
         commands: values that are safe in a command.
         values: further values for its places; an empty one is absent.
     """
-    # With all facts: most scans have no such cause.
-    from abiscan.diagnosis.catalogue.answer_messages import PlaceValues, fill_causes
+    # Late: most scans have no such cause.
+    from abiscan.diagnosis.catalogue.name_facts import NAME_FACTS
+    from abiscan.diagnosis.catalogue.templates import PlaceValues, fill_causes
 
-    given = PlaceValues(values, missing, commands)
+    given = PlaceValues(values, missing, NAME_FACTS, commands)
     for candidate in fill_causes(_rows()[row].cause, given):
         yield msgspec.structs.replace(
             candidate,

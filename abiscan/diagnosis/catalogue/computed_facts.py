@@ -18,20 +18,11 @@ from abiscan.diagnosis.catalogue import (
     source_facts,
     torch_facts,
 )
+from abiscan.diagnosis.catalogue.name_facts import NAME_FACTS, Facts
 from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
 from abiscan.diagnosis.missing_name import MissingName
 
 _Fact = Callable[[Values, MissingName], str | None]
-# Facts that a missing name has.
-_OF_NAME: Final[Mapping[str, Callable[[MissingName], str | None]]] = {
-    "shown_name": lambda missing: missing.shown,
-    "exported_text": lambda missing: missing.exported_text,
-    "needing_file": lambda missing: missing.file.file_name,
-    "target_label": lambda missing: missing.target_label,
-    "target_version": lambda missing: None if missing.target is None else missing.target.version,
-    "project_release": lambda missing: missing.log.project_release,
-    "is_nightly": lambda missing: "yes" if missing.log.is_nightly else None,
-}
 # Releases of packages in a text, by the names that it may give them.
 _RELEASES_THERE: Final = {"vllm_release": ("vllm",), "fla_release": ("fla", "flash-linear-attention", "fla-core")}
 _RELEASES_ASKED_ABOUT: Final = {
@@ -46,20 +37,16 @@ _RELEASES_ASKED_ABOUT: Final = {
 _RELEASES_NAMED: Final = {"named_vllm": ("vllm",)}
 
 
-def _of_name(read: Callable[[MissingName], str | None]) -> _Fact:
-    return lambda _values, missing: read(missing) or None
-
-
 def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str, str]]) -> _Fact:
     return lambda _values, missing: next(filter(None, map(releases(missing).get, names)), None)
 
 
-FACTS: Final[Mapping[str, _Fact]] = {
+FACTS: Final[Facts] = {
     **functions_of(
         *(companion_facts, declared_facts, dll_facts, gpu_facts),
         *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
     ),
-    **{name: _of_name(read) for name, read in _OF_NAME.items()},
+    **NAME_FACTS,
     **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
     **{
         name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()

@@ -43,11 +43,6 @@ def rebuild_by_python(values: Values, missing: MissingName) -> str | None:
     return re.sub(r"(?<![\w-])pip (?=(?:un)?install)", "python -m pip ", rebuild(values, missing) or "") or None
 
 
-def rebuild_file(_values: Values, missing: MissingName) -> str:
-    """The commands that build the file of the error from source."""
-    return extension_fixes.rebuild(missing)
-
-
 def rebuild_for_known(values: Values, missing: MissingName) -> str | None:
     """The same without what an older torch than the unknown one needs, which `older_torch_needs` says."""
     return _rebuild_and_needs(values, missing)[0] or None

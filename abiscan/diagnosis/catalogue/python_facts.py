@@ -21,12 +21,6 @@ def module_of_checkout(values: Values, _missing: MissingName) -> str | None:
     return "yes" if is_module and not re.search(r"(?:site|dist)-packages", file) else None
 
 
-def python(_values: Values, missing: MissingName) -> str | None:
-    """The interpreter: `3.12`."""
-    here = None if missing.environment is None else missing.environment.python
-    return None if here is None else str(here)
-
-
 def without_gil(_values: Values, missing: MissingName) -> str | None:
     """Given where the interpreter is a free-threaded build, for which only wheels of its own ABI tag are."""
     return "yes" if missing.log.is_free_threaded else None

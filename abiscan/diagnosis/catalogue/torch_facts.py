@@ -74,11 +74,6 @@ def _explain(version: str, missing: MissingName) -> str:
     return f"abiscan explain --torch \"$(python -c 'import torch; print({version})')\""
 
 
-def torch_from_source(_values: Values, missing: MissingName) -> str | None:
-    """Set if torch was built from source, according to its version or the text."""
-    return "yes" if missing.knowledge.target_from_source else None
-
-
 def torch_of_release(values: Values, _missing: MissingName) -> str | None:
     """The torch release of the value `release` of the value `project`, a package released with torch: `1.8`."""
     return companions.built_for(values.get("project", ""), values.get("release", ""))
@@ -177,16 +172,6 @@ def target_cuda(_values: Values, missing: MissingName) -> str | None:
     """The CUDA release of the target's torch: `9.0`, also for a build with 9.0.176."""
     cuda = None if missing.target is None else missing.target.cuda
     return None if cuda is None else ".".join(cuda.split(".")[:2])
-
-
-def pinned_torch(_values: Values, missing: MissingName) -> str:
-    """The target's torch for pip: `torch==2.6.0`, or `torch` if it is unknown."""
-    return "torch" if missing.target is None else f"torch=={missing.target.version}"
-
-
-def target(_values: Values, missing: MissingName) -> str | None:
-    """The target in a sentence: `torch 2.6.0 (cu124)`."""
-    return None if missing.target is None else missing.target_label
 
 
 def torch_has_fix(values: Values, missing: MissingName) -> str | None:
