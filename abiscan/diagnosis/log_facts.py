@@ -17,6 +17,7 @@ class LogFacts(Struct, frozen=True):
         cxx11_abi: whether torch has the C++11 std::string, if printed or in the label.
         made_for: an extension, and the torch (major.minor) in its version label.
         only_wheel: whether there are no sources of the extension, or no compiler.
+        keeps_source: whether the source of the extension is not to be changed.
         exporting_release_asked: whether the text asks which release of torch exports a symbol.
         validity_asked: whether the text asks, or doubts, that the symbol is valid.
         compiled_for: the torch that the extension was built with, in words of the text; empty if unknown.
@@ -95,3 +96,4 @@ class LogFacts(Struct, frozen=True):
     only_wheel: bool = False
     validity_asked: bool = False
     exporting_release_asked: bool = False
+    keeps_source: bool = False

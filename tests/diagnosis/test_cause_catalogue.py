@@ -111,6 +111,13 @@ def test_a_wrong_file_is_named(tmp_path: Path, old: str, new: str, problem: str)
         read_cause_file(path)
 
 
+def test_a_page_has_no_markdown_link() -> None:
+    """A terminal prints it as it is."""
+    texts = [text for page in PAGES for text in (page.explanation, page.detection, page.prevention)]
+    texts += [part.text for page in PAGES for part in (*page.confirm, *page.fix)]
+    assert [text for text in texts if "](" in text] == []
+
+
 def test_explain_prints_the_page() -> None:
     shown = abiscan_output("explain", "cxx11-abi-mismatch")
     for words in (

@@ -224,7 +224,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     again = plain is not None and bool(plain.in_target) and not missing.knowledge.target_is_assumed
     since = releases.partition("-")[0]
     tree, build = extension_fixes.source_tree(missing), extension_fixes.build_tree(missing, since=since)
-    rewrite = _rewrite(missing, beginning)
+    rewrite = "" if missing.log.keeps_source else _rewrite(missing, beginning)
     compiled = _compile_again(missing, rewrite, any_compiler=again)
     if compiled is not None:
         return compiled
@@ -242,10 +242,11 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     ways += [rewrite] if rewrite else []
     alone = "without this change, compile" if rewrite else "compile"
     as_gcc = AS_LIBTORCH_OF_MACOS if missing.macho else AS_GCC_FOR_HIP if is_for_hip(missing) else AS_GCC
+    end = f". DIRECTORY: {tree}\n{build}" if missing.log.keeps_source and not again else "."
     if in_target:
-        ways.append(f"{alone} {as_gcc}.")
+        ways.append(f"{alone} {as_gcc}{end}")
     elif missing.target is None and releases:
-        ways.append(f"{alone} {as_gcc}, for torch {releases}.")
+        ways.append(f"{alone} {as_gcc}, for torch {releases}{end}")
         if plain is not None and plain.exported_in.last == missing.known_versions[-1]:
             ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")
     elif not ways:

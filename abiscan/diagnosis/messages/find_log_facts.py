@@ -92,6 +92,7 @@ def log_facts(text: str) -> LogFacts:
         only_wheel=is_shown("only_wheel", text),
         validity_asked=is_shown("validity_asked", text),
         exporting_release_asked=is_shown("exporting_release_asked", text),
+        keeps_source=is_shown("keeps_source", text),
     )
 
 
