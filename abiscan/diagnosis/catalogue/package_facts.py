@@ -70,6 +70,32 @@ def projects(values: Values, _missing: MissingName) -> str | None:
     return ", ".join(normalised(each) or "" for each in values.get("project", "").split()) or None
 
 
+def torch_requirements(values: Values, missing: MissingName) -> str | None:
+    """What the packages (value `project`) require of torch: `torchvision 0.29.1 requires torch>=2.14.0`; None if that
+    is not known of each."""
+    found = []
+    for package in (package_commands.find_package(missing, each) for each in values.get("project", "").split()):
+        if package is None or (requires := package.requires_torch) is None:
+            return None
+        name = f"{package.name} {requires.release}".rstrip()
+        requirement = {"": "no torch", "torch": "any torch"}.get(requires.requirement, requires.requirement)
+        found.append(f"{name} requires {requirement}")
+    return ", ".join(found) or None
+
+
+def keeps_any_torch(values: Values, missing: MissingName) -> str | None:
+    """Set if pip takes every torch for what the packages require."""
+    known = torch_requirements(values, missing)
+    kept = known is not None and all(re.search(r" requires (?:no|any) torch\Z", each) for each in known.split(", "))
+    return "yes" if kept else None
+
+
+def is_other_label(values: Values, _missing: MissingName) -> str | None:
+    """Set if the values `label_of_wheel` and `label_of_torch` name two releases of CUDA."""
+    label = values.get("label_of_wheel")
+    return "yes" if label and label != values.get("label_of_torch") else None
+
+
 def built_in_place(values: Values, missing: MissingName) -> str | None:
     """Set if the extensions of the package are built into its source tree, from which Python imports them."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))

@@ -79,6 +79,22 @@ class GpuCompiler(_Row, frozen=True, kw_only=True):
     date: str
 
 
+class TorchRequirement(_Row, frozen=True, kw_only=True):
+    """The torch that the metadata of a package requires.
+
+    Attributes:
+        release: of the package; empty if each of its recent ones requires the same.
+        requirement: for pip (`torch>=2.14.0`); empty if it requires none.
+        source: file of the package with this information.
+        date: of reading it (YYYY-MM-DD).
+    """
+
+    release: str = ""
+    requirement: str
+    source: str
+    date: str
+
+
 class OperatorRelease(_Row, frozen=True, kw_only=True):
     """The first release of a package that registers the functions of its compiled modules as operators of torch.
 
@@ -172,6 +188,7 @@ class Package(_Row, frozen=True, kw_only=True):
         tags: torch (minor) -> tag of the repository whose changes list it.
         requires: packages to install before a build without isolation.
         uses: packages of this catalogue that it imports, which must be built for the same torch.
+        requires_torch: what its metadata require of torch; None if that was not read.
         imports: packages of its `Requires-Dist` that its import needs besides torch, which `--no-deps` leaves out.
         fetches_wheel: its build first looks for the wheel for the installed torch.
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
@@ -223,6 +240,7 @@ class Package(_Row, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     requires: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
+    requires_torch: TorchRequirement | None = None
     imports: tuple[str, ...] = ()
     fetches_wheel: bool = False
     upgrade: bool = False

@@ -35,6 +35,7 @@ VALUES: Final = (
 
 _FRAME = re.compile(r'File "?([^"\n]{1,4096}?)"?, line (\d{1,7})(?:, in (\S{1,256}))?')
 _LINES_OF_COMMANDS = 4
+_FURTHER_COMMANDS = re.compile(r"(?:\n[ \t$>`]{0,8}(?:python3? -m )?pip3? install [^\n]{1,240}){1,4}")
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
@@ -199,7 +200,9 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
 def built_extensions(hit: Hit, _values: Values) -> Values | None:
     """The extensions that the line names, else the commands behind it (`project`, `about`, joined by blanks), if the
     builder of torch is unknown."""
-    named = built_packages(hit.line) or built_packages(hit.following(_LINES_OF_COMMANDS))
+    following = hit.following(_LINES_OF_COMMANDS)
+    further = _FURTHER_COMMANDS.match(following) if "pip install" in hit.line else None
+    named = built_packages(hit.line + ("" if further is None else further[0])) or built_packages(following)
     is_known = find_other_build(hit.line) is not None or denies_source_build(hit.line)
     project = "" if is_known else " ".join(named)
     return {"project": project, "about": project} if project else None

@@ -74,6 +74,22 @@ def _explain(version: str, missing: MissingName) -> str:
     return f"abiscan explain --torch \"$(python -c 'import torch; print({version})')\""
 
 
+def string_of_wheel(_values: Values, missing: MissingName) -> str | None:
+    """The std::string of the wheel on the package index of the target, or of the torch that the text asks about:
+    `wheel of torch 2.5.1 on PyPI for Linux on x86_64 has the old std::string`; None for another build."""
+    target, asked = missing.target, (missing.log.asked_releases.get(each, "") for each in ("torch", "pytorch"))
+    version = next(filter(None, asked), "") if target is None else target.version
+    if not version or missing.knowledge.target_from_source or platform_of(missing) != "linux_x86_64":
+        return None
+    releases = (each for each in missing.knowledge.known_versions if f"{each}.".startswith(f"{version}."))
+    builds = (build for release in releases for build in missing.knowledge.released_builds(release))
+    abis = {build.cxx11_abi for build in builds if target is None or build.variant == target.variant}
+    if len(abis) != 1 or (is_new := abis.pop()) is None:
+        return None
+    string = "new" if is_new else "old"
+    return f"wheel of torch {version} on PyPI for Linux on x86_64 has the {string} std::string"
+
+
 def torch_of_release(values: Values, _missing: MissingName) -> str | None:
     """The torch release of the value `release` of the value `project`, a package released with torch: `1.8`."""
     return companions.built_for(values.get("project", ""), values.get("release", ""))

@@ -45,6 +45,8 @@ def causes(missing: MissingName) -> Candidates:
     of_compiler = missing.knowledge.target_from_source and missing.knowledge.target_cxx11_abi is None
     if of_compiler and any(form.kinds == {DifferenceKind.STRING_ABI} for form in missing.related):
         return
+    # The index has the names of wheels; another build has its own std::string in them.
+    of_wheels = missing.knowledge.target_from_source and not missing.knowledge.exact
     here = [form for form in changed if form.in_target]
     elsewhere = [form for form in changed if form.in_target is None]
     if missing.position is Position.INSIDE and not missing.knowledge.exact:
@@ -68,7 +70,7 @@ def causes(missing: MissingName) -> Candidates:
             score = min(score, 0.81)
         elif missing.position is Position.GAP and missing.file.facts is None and not missing.log.compiled_for:
             score = min(score, 0.68)  # a file of an older torch is the likelier cause
-        where = missing.target_label
+        where = f"torch {form.where}" if of_wheels else missing.target_label
     elif elsewhere:
         # Unknown target: the change is a fact, and its direction depends on the installed torch.
         form = min(elsewhere, key=_distance)
@@ -81,8 +83,8 @@ def causes(missing: MissingName) -> Candidates:
     exports = "export" if " and " in where else "exports"
     evidence = [f"{where} {exports} {form.parsed.qualified} with another signature: {theirs}; expected: {mine}."]
     if missing.reference.spelled_as is None:
-        evidence.append(f"Differences: {_marked(form)}.")
-    if here and form.exported_in:
+        evidence.append(f"Differences: {_marked(form, with_string=not of_wheels)}.")
+    if here and form.exported_in and not of_wheels:
         evidence.append(f"That signature is exported by torch {form.exported_in.text()}.")
     evidence.append(missing.exported_text)
     yield Candidate(
@@ -171,8 +173,9 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 
-def _marked(form: RelatedExport) -> str:
-    shown = [_one(d) for d in form.differences if d.kind in _WORDS]
+def _marked(form: RelatedExport, *, with_string: bool = True) -> str:
+    differences = (d for d in form.differences if with_string or d.kind is not DifferenceKind.STRING_ABI)
+    shown = [_one(d) for d in differences if d.kind in _WORDS]
     if len(shown) > _MARKED:
         shown = [*shown[:_MARKED], f"and {len(shown) - _MARKED} more"]
     return "; ".join(shown) or "spelling"
@@ -181,7 +184,8 @@ def _marked(form: RelatedExport) -> str:
 def _one(difference: Difference) -> str:
     what = _WORDS[difference.kind]
     if difference.index is not None:
-        what = f"{what} {difference.index + 1}"
+        at = "at position " if difference.kind is DifferenceKind.STRING_ABI else ""
+        what = f"{what} {at}{difference.index + 1}"
     if not difference.old:
         return f"{what} added: {difference.new}"
     if not difference.new:
