@@ -79,7 +79,7 @@ class GpuCompiler(_Row, frozen=True, kw_only=True):
     date: str
 
 
-class TorchRequirement(_Row, frozen=True, kw_only=True):
+class RequiredTorch(_Row, frozen=True, kw_only=True):
     """The torch that the metadata of a package requires.
 
     Attributes:
@@ -240,7 +240,7 @@ class Package(_Row, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     requires: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
-    requires_torch: TorchRequirement | None = None
+    requires_torch: RequiredTorch | None = None
     imports: tuple[str, ...] = ()
     fetches_wheel: bool = False
     upgrade: bool = False
