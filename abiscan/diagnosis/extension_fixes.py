@@ -105,8 +105,12 @@ def _build_checkout(
     first = (before,) if before else ()
     if known is None:
         return build_commands.with_build_tools(" && ".join((*first, command)), missing, notes, since=since)
-    environment = (*build_commands.environment_of(known, missing), *known.checkout_environment)
+    environment: tuple[str, ...] = (*build_commands.environment_of(known, missing), *known.checkout_environment)
     archs = [each.removeprefix(_ARCHITECTURES) for each in environment if each.startswith(_ARCHITECTURES)]
+    if archs and missing.log.capability:
+        of_gpu = f"{_ARCHITECTURES}{missing.log.capability}"
+        environment = tuple(of_gpu if each.startswith(_ARCHITECTURES) else each for each in environment)
+        archs = []
     release = versions.order(_release_of_package(missing, known)) or ()
     steps_since = known.checkout_steps_since
     of_release = next(

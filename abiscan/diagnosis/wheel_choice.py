@@ -254,7 +254,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         if not stated and torch and not re.search(_OF_ONE_BUILD, wheels.install):
             return _for_own_release((torch, wheel), version, chosen, variant)
         reasons = "this GPU" if for_other_python(package, missing) is None else f"Python {here}"
-        notes = [f"torch {wanted} has none for {reasons}"] if version != wanted else []
+        notes = [f"{package.name} has no wheel for torch {wanted} and {reasons}"] if version != wanted else []
         notes += (
             [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
         )

@@ -225,6 +225,8 @@ def build_for_torch(values: Values, missing: MissingName) -> str | None:
 def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
     wheel of the package (value `project`) for it; None if no such wheel is known, or the GPU is not NVIDIA's."""
+    if vendor_of(missing) in WITHOUT_CUDA_CODE:
+        return None
     groups = [] if is_for_hip(missing) else _packages_together(built_project(values, missing) or "", missing)
     found = (wheel_rows.together(first, others) for first, *others in groups)
     commands = [wheel_choice.with_cuda(package, missing, values.get("label", "")) for package in found]
@@ -336,7 +338,9 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
     if hip_project(values, missing) is None:
         return None
     there = missing if is_for_hip(missing) else _on_amd(missing)
-    return extension_fixes.rebuild(there, project=built_project(values, missing))
+    project, named = built_project(values, missing), missing.log.projects
+    # A file in the message may be of another package than those that the text names.
+    return extension_fixes.rebuild(there, project, named if project in named else ())
 
 
 def compiles_with_hip(values: Values, missing: MissingName) -> str | None:

@@ -230,7 +230,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
         return compiled
     ways: list[str] = []
     if again:
-        declared = f"{missing.target_label} declares the template without this parameter"
+        declared = f"{missing.target_label} declares {missing.cxx.base} without the constraint"
         ways.append(f"build it again: {declared}, so any compiler will do. DIRECTORY: {tree}\n{build}")
     if rewrite and missing.cxx.base == "const_data_ptr":
         write = "abiscan fix --apply --select const-data-ptr DIRECTORY"

@@ -26,6 +26,8 @@ def find_gpu_vendor(text: str) -> str:
     found = [vendor for vendor, _ in shown("gpu", text) if vendor != AMD or not without_amd]
     if NVIDIA not in found and find_capability(text):
         found.append(NVIDIA)
+    if not found and is_shown("only_cpu", text):
+        return NO_GPU
     # DTK uses AMD's names of architectures.
     if not found and not without_amd:
         with_rocm = is_shown("with_rocm", text) and not is_shown("with_cuda", text)
