@@ -38,6 +38,7 @@ class LogFacts(Struct, frozen=True):
         cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
         python_folder: folder of the python.exe of an environment on Windows (`python_embeded`); empty if unknown.
         installer: key in `data/installers.toml` of the program in place of pip or conda (`uv`); empty if unknown.
+        library_files: shared libraries (`libcudnn_ops_infer.so.8`) -> the path that a search in the text printed.
         is_wsl: whether the system is Linux on Windows (WSL).
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         is_conda: whether torch is in an environment of conda.
@@ -89,6 +90,7 @@ class LogFacts(Struct, frozen=True):
     is_python_build: bool = False
     first_use: str = ""
     cuda_packages: Mapping[str, str] = field(default_factory=dict)
+    library_files: Mapping[str, str] = field(default_factory=dict)
     is_wsl: bool = False
     python_folder: str = ""
     installer: str = ""

@@ -50,6 +50,9 @@ _BUILD_FOR_CUDA = (
 # (pytorch/pytorch issues 58101, 93134 and 99781; wenet-e2e/wenet issue 1335).
 _BUILTINS = "libnvrtc-builtins.so"
 _FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
+# cuDNN 8: libcudnn.so.8 opens these by name when a function of theirs is first called (cuDNN API reference:
+# a shim layer, https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn-897/api/index.html).
+_PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.8"
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
 
@@ -70,8 +73,9 @@ def causes_for_cuda(
     major = found[2] if found is not None else None
     others: list[str] = []
     environment = missing.environment
-    if environment is not None:
-        others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
+    known = {*(() if environment is None else environment.libraries), *missing.log.library_files}
+    if known:
+        others = sorted(s for s in known if vendor_of_library(s) is vendor and _is_other(s, major))
     # The soname of cuSPARSELt has been 0 so far.
     evidence.append(f"{name} is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
     score, absent = 0.8, 0.6
@@ -123,6 +127,10 @@ def causes_for_cuda(
             library=name,
         )
         score, absent = min(score, 0.75), 0.6
+    elif re.match(_PART_OF_CUDNN, name) is not None and not others and missing.file.facts is None:
+        commands = {"itself": _itself(vendor, major, missing), "library": safe(name, "FILE")}
+        yield from row_causes("part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=name)
+        score = min(score, 0.7)
     if not vendor.with_torch and here is None and not others and score < 0.9:
         text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))

@@ -33,7 +33,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         yield from causes_at_link_time(name, vendor, missing)
         return
     environment = missing.environment
-    here = None if environment is None else environment.libraries.get(name)
+    here = (None if environment is None else environment.libraries.get(name)) or missing.log.library_files.get(name)
     evidence: list[str] = [_not_found(name, missing)]
     if here is not None:
         evidence.append(f"It is installed at {here}, which is not in the search path of this file.")

@@ -87,6 +87,7 @@ def log_facts(text: str) -> LogFacts:
         is_python_build=is_shown("is_python_build", text),
         first_use=only_value(values("folder_of_first_use", text)),
         cuda_packages=find_cuda_packages(text),
+        library_files={path.rpartition("/")[2]: path for path in values("library_file", text)},
         is_wsl=is_shown("is_wsl", text),
         installer=_installer(text),
         only_wheel=is_shown("only_wheel", text),
