@@ -22,10 +22,10 @@ class TextBlocks:
     """The lines of a text, of which long ones are cut, and where words are in them.
 
     Args:
-        words: parts of the words of all needs.
+        words: parts of the words of all needs; None if each word is to be searched on its own, as in a short text.
     """
 
-    def __init__(self, text: str, words: WordParts) -> None:
+    def __init__(self, text: str, words: WordParts | None) -> None:
         self._folded = text.casefold()
         if len(self._folded) != len(text):
             # A few characters are folded to several.
@@ -35,14 +35,14 @@ class TextBlocks:
         self._is_cut = any(len(cut) > 1 for cut in cuts)
         self._starts = [*itertools.chain.from_iterable(cuts)] if self._is_cut else ends[:-1]
         self._starts.append(len(text))
-        self._possible = possible_words(self._folded, words)
+        self._possible = None if words is None else possible_words(self._folded, words)
         self._blocks: dict[str, list[int]] = {}
 
     def with_words(self, need: Need) -> set[int]:
         """The blocks of matches with a need."""
         found: list[set[int]] = []
         for words in need.words:
-            possible = self._possible.intersection(words)
+            possible = words if self._possible is None else self._possible.intersection(words)
             if not possible:
                 return set()
             found.append(set(itertools.chain.from_iterable(map(self._with_word, possible))))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache, partial
 from typing import Final
 
 from abiscan.data import read_table
@@ -15,13 +15,14 @@ from abiscan.diagnosis.messages.text_blocks import TextBlocks
 from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured
 from abiscan.diagnosis.messages.word_parts import WordParts, word_parts
 
+# Characters up to which words are searched sooner than their parts are made.
 _SHORT: Final = 2_000
 
 
 def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
     """The value of each row of a fact that a text shows, and the words that show it; linear in its length."""
     for row in _rows(fact):
-        found = next(_found(_pattern(row), (row,), text), None)
+        found = next(_found(partial(_pattern, row), (row,), text), None)
         if found is not None:
             yield row.value, found[0]
 
@@ -38,7 +39,7 @@ def first_shown(fact: str, text: str) -> str:
 
 def matches(fact: str, text: str) -> Iterator[re.Match[str]]:
     """The first matches of `pattern_of` a fact in a text, at most `MOST_PLACES`."""
-    return itertools.islice(_found(pattern_of(fact), _rows(fact), text), MOST_PLACES)
+    return itertools.islice(_found(partial(pattern_of, fact), _rows(fact), text), MOST_PLACES)
 
 
 def values(fact: str, text: str) -> list[str]:
@@ -53,7 +54,7 @@ def first_match(fact: str, text: str) -> re.Match[str] | None:
 def matches_by_row(fact: str, text: str) -> Iterator[Iterator[re.Match[str]]]:
     """Matches as in `matches` of each row of a fact."""
     for row in _rows(fact):
-        yield itertools.islice(_found(_pattern(row), (row,), text), MOST_PLACES)
+        yield itertools.islice(_found(partial(_pattern, row), (row,), text), MOST_PLACES)
 
 
 def matches_and_values(fact: str, text: str) -> Iterator[tuple[str, re.Match[str]]]:
@@ -87,18 +88,20 @@ def text_facts() -> tuple[TextFact, ...]:
     return read_table("text_facts.json", tuple[TextFact, ...])
 
 
-def _found(pattern: re.Pattern[str], rows: tuple[TextFact, ...], text: str) -> Iterator[re.Match[str]]:
-    """The matches of a pattern of rows, searched where their words are. In short texts a pattern is as quick."""
-    if len(text) < _SHORT or not all(row.needs for row in rows):
-        return pattern.finditer(text)
+def _found(pattern: Callable[[], re.Pattern[str]], rows: tuple[TextFact, ...], text: str) -> Iterator[re.Match[str]]:
+    """The matches of the pattern of rows, searched, and compiled, where their words are."""
+    if not all(row.needs for row in rows):
+        yield from pattern().finditer(text)
+        return
     blocks = _blocks(text)
     found = set[int]().union(*(blocks.with_words(need) for row in rows for need in row.needs))
-    return itertools.chain.from_iterable(pattern.finditer(text, *span) for span in blocks.spans(found))
+    for span in blocks.spans(found):
+        yield from pattern().finditer(text, *span)
 
 
 @lru_cache(maxsize=2)
 def _blocks(text: str) -> TextBlocks:
-    return TextBlocks(text, _word_parts())
+    return TextBlocks(text, None if len(text) < _SHORT else _word_parts())
 
 
 @cache

@@ -34,32 +34,31 @@ _FLAGS: Final = 8_192
 def find_torch(text: str) -> str | None:
     if only := next(filter(None, map(only_value, values_by_row("torch", text))), ""):
         return only
-    patterns = patterns_of("torch_beside")
-    said: tuple[dict[str, None], ...] = tuple({} for _ in patterns)
+    said: dict[int, dict[str, None]] = {}
     at = text.find("orch")
     for _ in range(MOST_PLACES):
         if at < 0:
             break
         if _is_torch_itself(text, at):
-            for rank, pattern in enumerate(patterns):
+            for rank, pattern in enumerate(patterns_of("torch_beside")):
                 found = pattern.match(text, at)
                 if found is not None and is_proposed(text, _start_of_name(text, at), found.end(found.lastindex or 0)):
                     break
                 if found is not None and is_version(captured(found)) and not _OF_CUDA.match(captured(found)):
-                    said[rank][captured(found)] = None
+                    said.setdefault(rank, {})[captured(found)] = None
                     break
             else:
                 before = pattern_of("torch_version_before").search(text[max(0, at - 96) : at - 1])
                 before = before or _moved_to(text, at)
                 if before is not None:
-                    said[-1][captured(before)] = None
+                    said.setdefault(rank, {})[captured(before)] = None
         at = text.find("orch", at + 4)
     compiled_for = find_compiled_for(text)
-    for versions in said:
-        if versions:
-            # The torch of the build is not the one that loads the file, if the text names another.
-            loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
-            return _one_of(loading or list(versions))
+    if said:
+        versions = said[min(said)]
+        # The torch of the build is not the one that loads the file, if the text names another.
+        loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
+        return _one_of(loading or list(versions))
     named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled"))
     stated = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(stated) or None
