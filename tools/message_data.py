@@ -27,14 +27,17 @@ def catalogue() -> Catalogue:
 
 
 def render(_current: str) -> str:
-    """One line per row, for readable diffs; without examples and sources."""
+    """One line per row, for readable diffs; without examples and sources. Answers and finders by their names."""
     rows = catalogue()
-    parts = []
-    for key in Catalogue.__struct_fields__:
-        values = (msgspec.to_builtins(row) for row in getattr(rows, key))
-        lines = (msgspec.json.encode({k: v for k, v in row.items() if k not in _UNREAD}).decode() for row in values)
-        parts.append(f'"{key}": [\n' + ",\n".join(lines) + "\n]")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    finders = ",\n".join(f'"{row.name}": {_encoded(row)}' for row in rows.finder)
+    answers = ",\n".join(f'"{row.id}": {_encoded(row)}' for row in rows.answer)
+    messages = ",\n".join(map(_encoded, rows.message))
+    return f'{{\n"finder": {{\n{finders}\n}},\n"answer": {{\n{answers}\n}},\n"message": [\n{messages}\n]\n}}\n'
+
+
+def _encoded(row: msgspec.Struct) -> str:
+    given = {key: value for key, value in msgspec.to_builtins(row).items() if key not in _UNREAD}
+    return msgspec.json.encode(given).decode()
 
 
 def code_causes() -> tuple[CodeCauses, ...]:

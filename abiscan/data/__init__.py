@@ -15,9 +15,11 @@ def data_file(name: str) -> str:
 
 
 def read_table(name: str, kind: type[_Rows]) -> _Rows:
-    """The values of a shipped JSON or TOML file."""
+    """The values of a shipped JSON file, or one of gzip, or of a TOML file."""
     import msgspec
 
+    if name.endswith(".gz"):
+        return msgspec.json.decode(_unpacked(name), type=kind)
     with open(data_file(name), "rb") as file:
         if name.endswith(".json"):
             return msgspec.json.decode(file.read(), type=kind)
@@ -28,7 +30,11 @@ def read_table(name: str, kind: type[_Rows]) -> _Rows:
 
 def read_compressed(name: str) -> str:
     """The text of a shipped gzip file."""
+    return _unpacked(name).decode()
+
+
+def _unpacked(name: str) -> bytes:
     import zlib
 
     with open(data_file(name), "rb") as file:
-        return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS).decode()  # 16: with a gzip header
+        return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS)  # 16: with a gzip header

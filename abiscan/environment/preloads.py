@@ -16,9 +16,7 @@ import sys
 import zlib
 from collections.abc import Iterable
 
-import msgspec
-
-from abiscan.data import read_compressed
+from abiscan.data import read_table
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads, PreloadTable
 from abiscan.filesystem import HERE, FileSystem
@@ -110,7 +108,7 @@ def preloads_of_release(version: str) -> Preloads:
 
 def preload_table() -> PreloadTable:
     """The shipped table (`tools/build_torch_preloads.py`)."""
-    return msgspec.json.decode(read_compressed(_TABLE), type=PreloadTable)
+    return read_table(_TABLE, PreloadTable)
 
 
 def mark_of(source: bytes) -> str:

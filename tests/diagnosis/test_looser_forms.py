@@ -10,7 +10,7 @@ from importlib import metadata
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis.catalogue.load_messages import load_catalogue
+from abiscan.diagnosis.catalogue.load_messages import finder_of_name, load_catalogue
 from abiscan.diagnosis.messages.find_messages import find_messages, find_plain_messages
 from abiscan.diagnosis.messages.mentioned_names import mentioned_names
 from abiscan.diagnosis.messages.message_text import clean
@@ -60,9 +60,9 @@ def test_a_plain_pattern_matches_a_plain_text(pattern: str, text: str) -> None:
 
 
 def test_every_pattern_has_a_plain_form() -> None:
-    catalogue = load_catalogue()
-    patterns = [each for row in catalogue.message for each in (row.before, row.after, row.line)]
-    for pattern in (*patterns, *(finder.pattern for finder in catalogue.finder)):
+    stored = load_catalogue()
+    patterns = [each for row in stored.message for each in (row.before, row.after, row.line)]
+    for pattern in (*patterns, *(finder_of_name(name).pattern for name in stored.finder)):
         of_plain, of_row = (re.compile(each, re.ASCII) for each in (plain_pattern(pattern), pattern))
         assert of_plain.groupindex.keys() == of_row.groupindex.keys(), pattern
 

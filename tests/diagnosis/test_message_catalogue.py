@@ -15,7 +15,12 @@ import pytest
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
-from abiscan.diagnosis.catalogue.load_messages import load_catalogue, messages_by_anchor
+from abiscan.diagnosis.catalogue.load_messages import (
+    answer_of_id,
+    finder_of_name,
+    load_catalogue,
+    messages_by_anchor,
+)
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
 from abiscan.diagnosis.catalogue.message_row import CodeCauses, Example, Message
 from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition
@@ -125,7 +130,8 @@ def test_one_time_for_twice_the_text() -> None:
 
 def test_the_table_is_made_of_the_files() -> None:
     assert [message.id for message in load_catalogue().message] == [message.id for message in CATALOGUE.message]
-    assert load_catalogue().answer == CATALOGUE.answer
+    assert tuple(map(answer_of_id, load_catalogue().answer)) == CATALOGUE.answer
+    assert tuple(map(finder_of_name, load_catalogue().finder)) == CATALOGUE.finder
 
 
 def test_nothing_of_the_closed_tables_is_unused() -> None:

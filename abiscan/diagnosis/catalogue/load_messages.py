@@ -6,20 +6,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-import msgspec
+from msgspec import Raw, Struct, json
 
-from abiscan.data import read_compressed
-from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Message
+from abiscan.data import read_table
+from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
 from abiscan.diagnosis.messages.plain_forms import plain_word
 
 # Characters of a plain anchor: shorter words are in many texts.
 _SHORTEST = 4
 
 
+class StoredCatalogue(Struct, frozen=True):
+    """Every row. Answers by their ids and finders by their names are decoded on use: they are nine tenths of the file,
+    of which a text needs few.
+
+    Attributes:
+        message: in order: of the messages with one anchor, the first match at a place is used.
+    """
+
+    finder: dict[str, Raw]
+    answer: dict[str, Raw]
+    message: tuple[Message, ...]
+
+
 @cache
-def load_catalogue() -> Catalogue:
+def load_catalogue() -> StoredCatalogue:
     """Every row."""
-    return msgspec.json.decode(read_compressed("messages.json.gz"), type=Catalogue)
+    return read_table("messages.json.gz", StoredCatalogue)
 
 
 @cache
@@ -50,12 +63,10 @@ def refutable_messages() -> tuple[Message, ...]:
 
 
 @cache
-def answers_by_id() -> Mapping[str, Answer]:
-    """The answers by their ids."""
-    return {answer.id: answer for answer in load_catalogue().answer}
+def answer_of_id(name: str) -> Answer:
+    return json.decode(load_catalogue().answer[name], type=Answer)
 
 
 @cache
-def finders_by_name() -> Mapping[str, Finder]:
-    """The finders by their names."""
-    return {finder.name: finder for finder in load_catalogue().finder}
+def finder_of_name(name: str) -> Finder:
+    return json.decode(load_catalogue().finder[name], type=Finder)

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.diagnosis.catalogue.load_messages import answers_by_id, finders_by_name
+from abiscan.diagnosis.catalogue.load_messages import answer_of_id, finder_of_name
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
@@ -91,7 +91,7 @@ def match_messages(hit: Hit, messages: tuple[Message, ...]) -> Iterator[tuple[Me
 def found_message(hit: Hit, message: Message, quote: str, values: dict[str, str]) -> FoundMessage:
     """A match whose message has an answer in the catalogue."""
     assert message.answer is not None
-    answer = answers_by_id()[message.answer]
+    answer = answer_of_id(message.answer)
     return FoundMessage(message, answer, hit.at, quote, _find(hit, message, answer.find, values))
 
 
@@ -152,7 +152,7 @@ def _is_prose(hit: Hit) -> bool:
 
 def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, str]) -> dict[str, str]:
     for name in names:
-        finder = finders_by_name()[name]
+        finder = finder_of_name(name)
         if finder.every:
             matches = compiled(finder.pattern, hit.plain).finditer(_windows(hit, message, finder)[-1])
             groups = [group for match in matches for group in match.groupdict().items() if group[1]]
@@ -168,7 +168,7 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
 
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
-    finder = finders_by_name()[name]
+    finder = finder_of_name(name)
     return next(filter(None, map(compiled(finder.pattern, hit.plain).search, _windows(hit, message, finder))), None)
 
 

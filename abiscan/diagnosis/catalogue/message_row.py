@@ -184,7 +184,7 @@ class Message(_Row, frozen=True, kw_only=True):
 
 
 class Catalogue(_Row, frozen=True, kw_only=True):
-    """Every row, as in `abiscan/data/messages.json.gz`.
+    """Every row.
 
     Attributes:
         message: in order: of the messages with one anchor, the first match at a place is used.
