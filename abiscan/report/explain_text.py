@@ -70,10 +70,13 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
 
 
 def _is_named(subject: Subject) -> bool:
-    """Whether the first sentence names a Python object, or a word of a person, with no other name and no release."""
+    """Whether the first sentence names a Python object, or a word of a person, with no other name and no release; or
+    the text in place of a Python object is no name."""
     first = subject.causes[0].evidence[0] if subject.causes and not subject.title else ""
     is_python = subject.kind in (SubjectKind.PYTHON_NAME, SubjectKind.DYNAMO)
     is_word = subject.kind is SubjectKind.SYMBOL and subject.mangled is None and subject.message is not None
+    if is_python and (" " in subject.text or not subject.text.isascii()):
+        return True
     return (is_python or (is_word and subject.demangled is None)) and subject.text in first
 
 
