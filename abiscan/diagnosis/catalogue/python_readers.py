@@ -36,7 +36,8 @@ VALUES: Final = (
 # Of CPython and of IPython: `Cell In[3], line 1`, `File ~/x/a.py:12, in f(x)`, `<ipython-input-3-1a2b> in <module>`.
 _FRAME = re.compile(
     r'File "?([^"\n]{1,4096}?)"?(?:, line |:(?=\d{1,7}, in ))(\d{1,7})(?:, in (\S{1,256}))?'
-    r"|((?:Cell |Input )In ?\[\d{1,6}\]|<ipython-input-\w{1,8}-\w{1,64}>|/tmp/ipython-input-[\w.-]{1,64})(?:, line (\d{1,7})|,? in <)"
+    r"|((?:Cell |Input )In ?\[\d{1,6}\]|<ipython-input-\w{1,8}-\w{1,64}>|/tmp/ipython-input-[\w.-]{1,64})"
+    r"(?:, line (\d{1,7})|,? in <)"
 )
 _LINES_OF_COMMANDS = 4
 _FURTHER_COMMANDS = re.compile(r"(?:\n[ \t$>`]{0,8}(?:python3? -m )?pip3? install [^\n]{1,240}){1,4}")

@@ -24,8 +24,10 @@ def cuda_releases(values: Values, missing: MissingName) -> str | None:
 
 
 def inductor_cache(values: Values, _missing: MissingName) -> str:
-    """The folder of the compile cache with the file of the error (value `source_file`), else that of this user."""
-    return generated_modules.cache_folder(values.get("source_file", "")) or generated_modules.CACHE_OF_USER
+    """The folder of the compile cache with the file of the error (value `source_file`), else the one in the text
+    (`cache_path`), else that of this user."""
+    paths = (values.get(name, "") for name in ("source_file", "cache_path"))
+    return next(filter(None, map(generated_modules.cache_folder, paths)), generated_modules.CACHE_OF_USER)
 
 
 def other_host_compiler(values: Values, _missing: MissingName) -> str | None:
