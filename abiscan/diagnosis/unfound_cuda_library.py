@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from abiscan.diagnosis import extension_fixes, package_commands, torch_commands, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.hip_sources import vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
 from abiscan.diagnosis.safe_names import safe
@@ -105,6 +107,11 @@ def causes_for_cuda(
             text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
             fix = torch_fixes.gpu_build(missing, cuda=max(releases, default=""))
             yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
+    if vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
+        text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."
+        fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
+        yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.96, (text, *evidence), fix)
+        return
     if vendor.library == "cuda":
         unversioned, wsl = "yes" if name.endswith(".so") else "", "yes" if missing.log.is_wsl else ""
         yield from row_causes("driver-library-missing", missing, evidence=evidence, unversioned=unversioned, wsl=wsl)

@@ -55,7 +55,10 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
 def symbol_behind(hit: Hit, _values: Values) -> Values | None:
     """The name after the words `symbol not found`, and the file before them."""
     token = _name(hit.rest, after_colon=True)
-    return None if token is None else {**_of_token(token), "needed_by": path_before(hit.before) or ""}
+    if token is None:
+        return None
+    cut_off = "yes" if token.is_cut_off(hit.rest) else ""
+    return {**_of_token(token), "needed_by": path_before(hit.before) or "", "cut_off": cut_off}
 
 
 def link_time_reference(hit: Hit, _values: Values) -> Values | None:
@@ -92,13 +95,15 @@ def located_symbol(hit: Hit, _values: Values) -> Values | None:
 def dyld_symbol(hit: Hit, _values: Values) -> Values | None:
     """dyld: `Symbol not found: __ZN...`, then `Referenced from: <uuid> FILE`; `dlopen(FILE, 0x0002): symbol not found
     in flat namespace '__ZN...'`"""
-    token = read_name(hit.rest.lstrip(" ("))
+    rest = hit.rest.lstrip(" (")
+    token = read_name(rest)
     if token is None or (hit.rest.lstrip()[:1] == "(" and not token.name.startswith("_")):
         return None  # in parentheses, as in prose; every symbol of macOS begins so
     _, _, behind = (hit.rest + hit.following(4)).partition("Referenced from:")
     line = behind.split("\n", 1)[0].split("Expected in", 1)[0].strip()
     needed_by = line.partition(">")[2].strip() if line.startswith("<") else line
-    return {"text": token.name, "needed_by": needed_by or _opened_by_dyld(hit)}
+    cut_off = "yes" if token.is_cut_off(rest) else ""
+    return {"text": token.name, "needed_by": needed_by or _opened_by_dyld(hit), "cut_off": cut_off}
 
 
 def undefined_reference(hit: Hit, _values: Values) -> Values | None:

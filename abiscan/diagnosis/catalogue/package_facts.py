@@ -35,7 +35,21 @@ from abiscan.releases import companions
 def rebuild(values: Values, missing: MissingName) -> str | None:
     """The commands that build the extensions from source: of the value `project`, else of the package of the text."""
     named = [normalised(each) or "" for each in (built_project(values, missing) or "").split()]
-    return extension_fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
+    others = (*named[1:], *_others_built(values, missing))
+    return extension_fixes.rebuild(missing, project=named[0] if named else None, others=others)
+
+
+def _others_built(values: Values, missing: MissingName) -> tuple[str, ...]:
+    """The other packages of a text that says that torch was built from source: what one of them lacks, all lack."""
+    return missing.log.built_packages if values.get("project") and missing.knowledge.target_from_source else ()
+
+
+def several_built(values: Values, missing: MissingName) -> str | None:
+    """These and the packages of the value `project`, if there are several: `torch-scatter, torch-sparse`."""
+    names = dict.fromkeys(
+        (*(normalised(each) or "" for each in values.get("project", "").split()), *_others_built(values, missing))
+    )
+    return ", ".join(names) if len(names) > 1 else None
 
 
 def rebuild_by_python(values: Values, missing: MissingName) -> str | None:
@@ -128,7 +142,8 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
         missing = _with_torch(values["here"], missing) or missing
     cuda = values.get("torch_cuda", "").replace(".", "")
     variant = f"cu{cuda}" if cuda else None
-    groups = _packages_together(values.get("project", ""), missing) or ([] if package is None else [[package]])
+    names = (values.get("project", ""), *_others_built(values, missing))
+    groups = _packages_together(" ".join(names), missing) or ([] if package is None else [[package]])
     ways = (package_commands.install(first, missing, variant=variant, others=others) for first, *others in groups)
     return "\n".join(chain.from_iterable(ways)) or None
 

@@ -126,7 +126,7 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
         return Spelled(name, (name,))
     # Titles and messages truncate names: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
     longer: list[SymbolHistory] = []
-    if knowledge.releases is not None and len(name) >= _CUT_LENGTH:
+    if knowledge.releases is not None and (cut_off or len(name) >= _CUT_LENGTH):
         longer = list(knowledge.releases.prefix(name, knowledge.machine, _LIMIT))
     if longer:
         best = min(longer, key=lambda found: (_is_there(found, knowledge), len(found.name), found.name)).name

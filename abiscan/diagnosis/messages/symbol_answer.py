@@ -173,7 +173,7 @@ def _of_its_platform(
             read = spelling.read(name, for_platform, macos=True)
             if read is not None and for_platform.releases.history(read.names[0], machine) is not None:
                 return for_platform, replace(read, given=found.text)
-        whole = spelling.read(name, for_platform) if kind is NameKind.MACHO else None
+        whole = spelling.read(name, for_platform, cut_off=found.cut_off) if kind is NameKind.MACHO else None
         if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
             name, cut = f"_{whole.names[0]}", (note, *whole.notes)
             return for_platform, replace(whole, given=found.text, names=(name,), notes=cut, macos=True)
