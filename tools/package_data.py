@@ -15,7 +15,7 @@ from abiscan.diagnosis.catalogue.package_row import InlinedCall, Mention, Packag
 from tools.pattern_needs import needs_of, with_first_characters
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
-FILES = ("packages.toml", "libraries.toml")
+FILES = ("packages.toml", "libraries.toml", "torch_limits.toml")
 TEXT_FILES = (
     *("text_facts.toml", "torch_in_text.toml", "source_builds.toml", "packages_in_text.toml"),
     *("functions_in_text.toml", "requirements_in_text.toml"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, Wheels
+from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, TorchLimit, Wheels
 
 
 @cache
@@ -20,6 +20,12 @@ def load_packages() -> PackageCatalogue:
 def packages_by_name() -> Mapping[str, Package]:
     """The packages by their normalised names."""
     return {package.name: package for package in load_packages().package}
+
+
+@cache
+def torch_limits_by_name() -> Mapping[str, TorchLimit]:
+    """The packages that allow one torch at most, by their names."""
+    return {limit.name: limit for limit in load_packages().torch_limit}
 
 
 @cache

@@ -375,23 +375,28 @@ def _on_amd(missing: MissingName) -> MissingName:
 
 
 def pinned_by(values: Values, missing: MissingName) -> str | None:
-    """The package with a release in the text, or the only one that it names, if each of its releases requires one
-    torch (vLLM), and one is known for the value `torch`."""
+    """The package with a release in the text, or the only one that it names (`requiring_package`), if each of its
+    releases allows one torch (vLLM, SGLang), and one is known for the value `torch`."""
     return _pinned(values, missing)[0] or None
 
 
-def pinned_release(values: Values, missing: MissingName) -> str | None:
-    """The release of that package for the value `torch`."""
+def pinned_requirement(values: Values, missing: MissingName) -> str | None:
+    """The requirement of pip for that package with the value `torch`."""
     return _pinned(values, missing)[1] or None
 
 
 def _pinned(values: Values, missing: MissingName) -> tuple[str, str]:
-    names = (*missing.log.releases, missing.log.project)
-    for package in filter(None, map(load_packages.package_of_name, names)):
-        for row in () if is_for_hip(missing) else wheel_rows.rows_of(package, missing):
-            release = wheel_rows.entry_of_release(row.releases, values.get("torch", ""))
+    names = (*missing.log.releases, missing.log.project, values.get("requiring_package", "").lower())
+    torch = values.get("torch", "")
+    for name in () if is_for_hip(missing) else filter(None, names):
+        package, limit = load_packages.package_of_name(name), load_packages.torch_limits_by_name().get(name)
+        for row in () if package is None else wheel_rows.rows_of(package, missing):
+            release = wheel_rows.entry_of_release(row.releases, torch)
             if row.with_torch and "{torch}" not in row.install and release is not None:
-                return package.name, release
+                return name, f"{name}=={release}"
+        release = None if limit is None else wheel_rows.entry_of_release(limit.releases, torch)
+        if limit is not None and release is not None:
+            return name, f'"{limit.install}=={release}"' if "[" in limit.install else f"{limit.install}=={release}"
     return "", ""
 
 

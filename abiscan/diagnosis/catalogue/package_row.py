@@ -406,6 +406,23 @@ class InlinedCall(_Row, frozen=True, kw_only=True):
     instead: str = ""
 
 
+class TorchLimit(_Row, frozen=True, kw_only=True):
+    """A package whose releases allow one torch at most: a row of `torch_limits.toml`.
+
+    Attributes:
+        install: requirement for pip, without a release.
+        releases: newest torch that a release allows -> the newest such release that was read.
+        source: page with this information.
+        date: of reading it (YYYY-MM-DD).
+    """
+
+    name: str
+    install: str
+    releases: dict[str, str]
+    source: str = ""
+    date: str = ""
+
+
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
     """Every row, as in `abiscan/data/packages.json`.
 
@@ -417,4 +434,5 @@ class PackageCatalogue(_Row, frozen=True, kw_only=True):
     package: tuple[Package, ...] = ()
     library: tuple[SystemLibrary, ...] = ()
     program: tuple[Program, ...] = ()
+    torch_limit: tuple[TorchLimit, ...] = ()
     version: dict[str, VersionedLibrary] = {}
