@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HALF_INTRINSIC: Final = "half-intrinsic"
 _MASKED_WARP_FUNCTION: Final = "masked-warp-function"
 # What differs in drafts of one function: the lines before the module, and the namespace of a source without a module.
-_DIFFERENCE: Final = re.compile(r'\A[\s\S]*?(?=\nimport \w+(?:\.\w+)* as )|(?<=op\(")\w+(?=::)')
+_DIFFERENCE: Final = re.compile(r'\A[\s\S]*?(?=\n(?:from [\w.]+ )?import \w+(?:\.\w+)* as _bound)|(?<=op\(")\w+(?=::)')
 # Number of unchanged places that are listed.
 _LISTED = 20
 
@@ -111,6 +111,12 @@ def _fix(
         found = _without_copies(found)
         if not found and not there:
             click.echo(f"abiscan: no PYBIND11_MODULE of these sources binds `{requested.name}`", err=True)
+        if len(found) > 1:
+            click.echo(
+                f"abiscan: several modules have {requested.name}: --function MODULE.{requested.name} writes one draft, "
+                f"for the module that Dynamo's message names",
+                err=True,
+            )
     changed = [each for each in found if each.changes]
     if apply:
         _write(changed, force=force)

@@ -540,6 +540,65 @@ def test_the_module_of_a_tree_comes_from_the_nearest_build_file(
     assert "import pkg._C as _bound" in stub.after
 
 
+BIND = '#include <torch/extension.h>\nat::Tensor f(at::Tensor x);\nPYBIND11_MODULE({}, m) {{ m.def("f", &f); }}\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        # torch.utils.cpp_extension.load returns the module, and no name imports it (tried with torch 2.13).
+        (
+            "pkg/ops.py",
+            'from torch.utils import cpp_extension\next = cpp_extension.load(name="k", sources=["csrc/bind.cpp"])\n',
+            "from pkg.ops import ext as _bound",
+        ),
+        (
+            "pkg/ops.py",
+            'from torch.utils.cpp_extension import load\nif True:\n    ext = load("k", [HERE + "/bind.cpp"])\n',
+            "from pkg.ops import ext as _bound",
+        ),
+        # aiter/jit/optCompilerConfig.json, get_module of aiter/jit/core.py
+        ("pkg/table.json", """{"module_k": {"srcs": ["f'{CSRC}/bind.cpp'"]}}""", "import pkg.module_k as _bound"),
+        ("pkg/broken.json", '{"srcs": [', "import MODULE_NAME as _bound"),
+        ("pkg/ops.py", 'ext = cpp_extension.load(name="k", sources=[', "import MODULE_NAME as _bound"),
+    ],
+)
+def test_a_module_that_is_compiled_when_it_runs(
+    file: str, text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pkg" / "csrc").mkdir(parents=True)
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "csrc" / "bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
+    (tmp_path / file).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    assert expected in stub.after
+
+
+def test_the_prebuilt_module_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """setup.py of aiter 0.1.1: build_module(md_name="aiter_", ...) of the package with the table."""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "table.json").write_text("""{"module_k": {"srcs": ["f'{CSRC}/bind.cpp'"]}}""")
+    (tmp_path / "setup.py").write_text('core.build_module(md_name="all_", srcs=SOURCES)\n')
+    (tmp_path / "all.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
+    (tmp_path / "bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
+    monkeypatch.chdir(tmp_path)
+    stubs = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    assert [re.search("import .* as _bound", stub.after)[0] for stub in stubs] == [  # type: ignore[index]
+        "import pkg.all_ as _bound",
+        "import pkg.module_k as _bound",
+    ]
+
+
+def test_a_module_with_the_name_in_its_source() -> None:
+    ((_place, stub),) = stubs_for(BIND.format("my_ext"), "bind.cpp", RULES, SingleSource(), None)
+    assert "\nimport my_ext as _bound\n" in stub.after
+    said = re.search(r"Edit line (\d+), if it is in a package", stub.after)
+    assert said is not None
+    assert stub.after.splitlines()[int(said[1]) - 1] == "import my_ext as _bound"
+
+
 def test_a_parameter_without_a_type_for_torch_library_keeps_its_default() -> None:
     """Oracle: torch.library.infer_schema has no enumerations; pybind11 documentation, keyword arguments."""
     text = (

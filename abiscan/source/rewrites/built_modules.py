@@ -52,7 +52,7 @@ def _chosen(made: Sequence[_Module], source: str) -> str | None:
         return made[0].name  # its sources may come from a glob
     # Several modules may have an `interface.cpp`: take the one with the longest matching end of the path, if it is
     # unique.
-    lengths = [_matching_end(each.sources, source) for each in made]
+    lengths = [matching_end(each.sources, source) for each in made]
     best = max(lengths, default=0)
     return made[lengths.index(best)].name if best and lengths.count(best) == 1 else None
 
@@ -68,8 +68,14 @@ def _extensions(tree: ast.Module) -> Iterator[_Module]:
         if not isinstance(call, ast.Call) or id(call) in inner:
             continue
         called = _last_name(call.func)
-        if called in makers or _is_extension(called, classes):
+        # aiter calls a function of its own with the keyword md_name.
+        if called in makers or _is_extension(called, classes) or any(each.arg == "md_name" for each in call.keywords):
             yield _module_of(call, makers.get(called, ["name"]), strings)
+
+
+def strings_assigned(tree: ast.Module) -> dict[str, str]:
+    """Variables with one string value."""
+    return _assigned(tree)[0]
 
 
 def _assigned(tree: ast.Module) -> tuple[dict[str, str], set[str]]:
@@ -112,8 +118,8 @@ def _is_maker(node: ast.AST, makers: Iterable[str]) -> bool:
 def _module_of(call: ast.Call, parameters: Sequence[str], strings: dict[str, str]) -> _Module:
     named: dict[str | None, ast.expr] = dict(zip(parameters, call.args, strict=False))
     named |= {each.arg: each.value for each in call.keywords}
-    name = _string(named.get("name"), strings)
-    package = _string(named.get("module"), strings) if "module" in named else ""
+    name = string_of(named.get("name") or named.get("md_name"), strings)
+    package = string_of(named.get("module"), strings) if "module" in named else ""
     whole = None if name is None or package is None else f"{package}.{name}".lstrip(".")
     values = [each for argument in (*call.args[1:], *named.values()) for each in ast.walk(argument)]
     sources = [each.value for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)]
@@ -122,7 +128,8 @@ def _module_of(call: ast.Call, parameters: Sequence[str], strings: dict[str, str
     return _Module(whole if whole is not None and _NAME.fullmatch(whole) else None, (*sources, *below))
 
 
-def _string(node: ast.expr | None, strings: dict[str, str]) -> str | None:
+def string_of(node: ast.expr | None, strings: dict[str, str]) -> str | None:
+    """The value of a string or of a variable with one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return strings.get(node.id) if isinstance(node, ast.Name) else None
@@ -207,7 +214,7 @@ def module_of_cmake(text: str, source: str, project: Project | None = None) -> s
     return whole if _NAME.fullmatch(whole) else module
 
 
-def _matching_end(given: tuple[str, ...], path: str) -> int:
+def matching_end(given: tuple[str, ...], path: str) -> int:
     """Number of parts at the end of a path, including the file name, that one of the strings has."""
     parts = path.split("/")
     best = 0

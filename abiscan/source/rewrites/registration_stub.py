@@ -9,6 +9,7 @@ import keyword
 import posixpath
 import re
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.module_name import operator_namespace
@@ -54,7 +55,7 @@ from typing import List, Optional, Tuple
 
 import torch
 
-import {module} as _bound
+{imported}
 '''
 
 
@@ -64,23 +65,38 @@ UNKNOWN_MODULE = "MODULE_NAME"
 _UNNAMED = """# The name of the module is unknown: no setup.py or CMakeLists.txt names the module of this source.
 # Edit line {line}: replace MODULE_NAME with the name that Python imports, X of `X.PyCapsule.f` in Dynamo's message.
 """
+_OUTSIDE = """# No setup.py or CMakeLists.txt names the module of this source. Edit line {line}, if it is in a package:
+# import PACKAGE.{module} as _bound
+"""
 
 
-def registration_stub(source: str, module: str | None, functions: list[PybindFunction], draft: str) -> str | None:
+class BoundModule(Struct, frozen=True):
+    """The module that functions are bound to.
+
+    Attributes:
+        name: in Python, in its package; of the source alone if `packaged` is false; empty if unknown.
+        packaged: whether the name has the package, if there is one.
+        statement: imports it as `_bound`, where `import NAME as _bound` does not.
+    """
+
+    name: str = ""
+    packaged: bool = True
+    statement: str = ""
+
+
+def registration_stub(source: str, module: BoundModule, functions: list[PybindFunction], draft: str) -> str | None:
     """The text of the Python module; None if no function can be registered.
 
     Args:
         source: path of the file that binds them, for the text.
-        module: import name; None if unknown.
         functions: functions on tensors, each with its signature.
         draft: name of the file with the text.
     """
-    head = _HEAD
-    namespace = operator_namespace(module or posixpath.splitext(source)[0])
-    if module is None:
-        module = UNKNOWN_MODULE
-        place = (_UNNAMED + _HEAD).partition("import {module} as")[0].count("\n") + 1
-        head = _UNNAMED.format(line=place) + _HEAD
+    namespace = operator_namespace(module.name or posixpath.splitext(source)[0])
+    note = "" if module.name and module.packaged else _OUTSIDE if module.name else _UNNAMED
+    place = (note + _HEAD).partition("{imported}")[0].count("\n") + 1
+    name = module.name or UNKNOWN_MODULE
+    head = note.format(line=place, module=name) + _HEAD
     written: dict[str, str] = {}
     left: list[str] = []
     for function in {each.name: each for each in functions}.values():
@@ -92,10 +108,11 @@ def registration_stub(source: str, module: str | None, functions: list[PybindFun
     if not written:
         return None
     tail = ["\n# Not written:", *left] if left else []
-    package = module.partition(".")[0] if "." in module else ""
+    package = name.partition(".")[0] if "." in name else ""
     where = ".".join(filter(None, (package, posixpath.splitext(draft)[0])))
     example = f"from {where} import {next(iter(written))}"
-    text = head.format(source=source, module=module, example=example)
+    imported = module.statement or f"import {name} as _bound"
+    text = head.format(source=source, module=name, example=example, imported=imported)
     return "\n".join([text, *written.values(), *tail]).rstrip() + "\n"
 
 

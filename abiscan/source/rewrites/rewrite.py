@@ -14,7 +14,7 @@ from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.match import SourceRules, places_in
 from abiscan.source.pybind_functions import pybind_functions
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten, edited
-from abiscan.source.rewrites.registration_stub import registration_stub, why_unregistered
+from abiscan.source.rewrites.registration_stub import BoundModule, registration_stub, why_unregistered
 from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
 from abiscan.source.source_set import SourceSet
 
@@ -145,12 +145,14 @@ def stubs_for(
     others: SourceSet,
     module: str | None,
     *,
+    statement: str = "",
     requested: RequestedFunction | None = None,
 ) -> Iterator[tuple[FlaggedPlace, Rewritten]]:
     """A new Python file that registers what a source binds by pybind11 only; without changes if that is nothing.
 
     Args:
         module: import name, if the project defines it.
+        statement: imports the module as `_bound`, where that is no `import module`.
         requested: the only function to register, of all that the source binds.
     """
     for place in places_in(text, path, rules, others):
@@ -167,7 +169,11 @@ def stubs_for(
         named = _module_named(text, place.at)
         # The name in setup.py ends in the name in the source, which alone does not identify the package.
         fits = module is not None and named in (None, module.rpartition(".")[2])
-        known = (requested.module if requested is not None else "") or (module if fits else None)
+        known = (
+            BoundModule(module, statement=statement) if fits and module else BoundModule(named or "", packaged=False)
+        )
+        if requested is not None and requested.module:
+            known = BoundModule(requested.module, statement=statement if requested.module == module else "")
         stub = registration_stub(posixpath.basename(path), known, functions, draft)
         if stub is not None:
             target = posixpath.join(posixpath.dirname(path), draft)

@@ -11,6 +11,7 @@ from abiscan.model.limits import MAX_SOURCE_SIZE
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
+from abiscan.source.rewrites.loaded_modules import LoadedModules
 from abiscan.source.rewrites.rewrite import RequestedFunction, Rewritten, rewrite_source, stubs_for
 from abiscan.source.rewrites.rewrite_table import STUB_RULE
 
@@ -31,6 +32,7 @@ def rewrite_tree(
     rules = SourceRules(rule for rule in load_rules() if rule.id in wanted)
     listed = [os.path.relpath(path).replace(os.sep, "/") for path in sources_below(root)]
     others: SourceSet = Neighbours(listed[0], str(root)) if root.is_file() and listed else FileSet(listed, _text)
+    loaded: LoadedModules | None = None
     for path in listed:
         text = _text(path)
         if text is None:
@@ -45,8 +47,10 @@ def rewrite_tree(
             continue
         if made.changes or made.unchanged:
             yield made
-        if STUB_RULE in wanted:
-            for _place, stub in stubs_for(text, path, rules, others, _module_name(path), requested=requested):
+        if STUB_RULE in wanted and "PYBIND11_MODULE" in text:
+            loaded = loaded or LoadedModules(_project_of(root))
+            module, statement = _module_name(path, loaded)
+            for _place, stub in stubs_for(text, path, rules, others, module, statement=statement, requested=requested):
                 if stub.changes and os.path.exists(stub.path):
                     there.append(stub.path)
                 else:
@@ -63,13 +67,32 @@ def _text(path: str) -> str | None:
         return None
 
 
-def _module_name(path: str) -> str | None:
-    """The module name according to the nearest setup.py, CMakeLists.txt or pyproject.toml above that defines it."""
+def _project_of(root: Path) -> Path:
+    """A directory, or the one of the project that a file is in: the nearest with a build file."""
+    folders = Path(root).resolve().parents[:6]
+    built = (each for each in folders if (each / "setup.py").is_file() or (each / "pyproject.toml").is_file())
+    return root if root.is_dir() else next(built, root.parent)
+
+
+def _module_name(path: str, loaded: LoadedModules) -> tuple[str | None, str]:
+    """The module name, and the statement that imports it if that is not `import NAME`: of a module that the project
+    compiles when it runs; else according to the nearest setup.py, CMakeLists.txt or pyproject.toml above that defines
+    it."""
+    if (at_run_time := loaded.of_source(path)) is not None:
+        statement = at_run_time.statement
+        plain = statement.startswith("import ")
+        return statement.split()[1] if plain else at_run_time.name, "" if plain else statement
+    return _built_module(path, loaded.package), ""
+
+
+def _built_module(path: str, package: str) -> str | None:
     folders = Path(path).resolve().parents[:6]
     project = read_project(next((text for folder in folders if (text := _build(folder, "pyproject.toml"))), ""))
     for folder in folders:
         setup, cmake = _build(folder, "setup.py"), _build(folder, "CMakeLists.txt")
         found = module_of_setup(setup, path) if setup else None
+        if found and package and setup and f'md_name="{found}"' in setup:
+            return f"{package}.{found}"  # aiter builds its prebuilt module beside those of its table
         found = found or (module_of_cmake(cmake, path, project) if cmake else None)
         if found is not None:
             return found

@@ -1,0 +1,125 @@
+"""The modules that a project compiles when it runs: by `torch.utils.cpp_extension.load(name, sources)` in its Python
+files, or from a table of modules (`{"module_moe": {"srcs": [...]}}` of aiter)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from abiscan.model.limits import MAX_SOURCE_FILES
+from abiscan.source.rewrites.built_modules import matching_end, string_of, strings_assigned
+
+_MAX_SIZE = 1 << 20
+_SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv"})
+_STATEMENTS = (ast.If, ast.Try, ast.With)
+
+
+class LoadedModule(Struct, frozen=True):
+    """A module that is compiled when it is first used.
+
+    Attributes:
+        name: the one that its file has.
+        sources: strings in the arguments of the call.
+        statement: imports it as `_bound`: Python finds it only through the variable that the call is assigned to.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    statement: str
+
+
+class LoadedModules:
+    """Those of a directory.
+
+    Attributes:
+        package: the only one with a table; empty if there is none, or several.
+    """
+
+    def __init__(self, root: Path) -> None:
+        files = list(islice(_files(root), MAX_SOURCE_FILES))
+        tables = [(path, module) for path in files if path.suffix == ".json" for module in _of_table(path)]
+        packages = {_package(path.parent) for path, _module in tables}
+        self.package = packages.pop() if len(packages) == 1 else ""
+        calls = [module for path in files if path.suffix == ".py" for module in _of_python(path)]
+        self._modules = [*(module for _path, module in tables), *calls]
+
+    def of_source(self, path: str) -> LoadedModule | None:
+        """The module that is compiled of a source; None if there is none, or several."""
+        lengths = [matching_end(each.sources, path) for each in self._modules]
+        best = max(lengths, default=0)
+        return self._modules[lengths.index(best)] if best and lengths.count(best) == 1 else None
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".py", ".json")))
+
+
+def _text(path: Path, *words: str) -> str:
+    """The text of a file; empty if it has none of some words, is large, or cannot be read."""
+    try:
+        text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MAX_SIZE else ""
+    except OSError:
+        return ""
+    return text if any(word in text for word in words) else ""
+
+
+def _package(folder: Path) -> str:
+    """The import name of a folder with __init__.py; empty for others."""
+    parts: list[str] = []
+    folder = folder.resolve()
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts)
+
+
+def _of_table(path: Path) -> Iterator[LoadedModule]:
+    try:
+        table = json.loads(_text(path, '"srcs"') or "{}")
+    except (ValueError, RecursionError):
+        return
+    package = _package(path.parent)
+    for name, row in table.items() if isinstance(table, dict) else ():
+        sources = row.get("srcs") if isinstance(row, dict) else None
+        if isinstance(sources, list) and name.isidentifier():
+            # The strings are f-strings of Python: f'{DIRECTORY}/pybind/moe.cu'.
+            given = tuple(each.strip("f'\"").rpartition("}/")[2] for each in sources if isinstance(each, str))
+            yield LoadedModule(name, given, f"import {f'{package}.{name}'.lstrip('.')} as _bound")
+
+
+def _of_python(path: Path) -> Iterator[LoadedModule]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in a foreign file
+            tree = ast.parse(_text(path, "cpp_extension"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    module = f"{_package(path.parent)}.{path.stem}".lstrip(".")
+    strings = strings_assigned(tree)
+    for target, call in _assigned_calls(tree.body):
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        given: dict[str | None, ast.expr] = dict(zip(("name", "sources"), call.args, strict=False))
+        given |= {each.arg: each.value for each in call.keywords}
+        name = string_of(given.get("name"), strings)
+        if called == "load" and name is not None and "sources" in given:
+            constants = (each.value for each in ast.walk(given["sources"]) if isinstance(each, ast.Constant))
+            sources = tuple(each for each in constants if isinstance(each, str))
+            yield LoadedModule(name, sources, f"from {module} import {target} as _bound")
+
+
+def _assigned_calls(body: list[ast.stmt]) -> Iterator[tuple[str, ast.Call]]:
+    """Variables of a module with the calls that they are assigned to."""
+    for each in body:
+        if isinstance(each, _STATEMENTS):
+            yield from _assigned_calls(each.body)
+        elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Call):
+            yield from ((target.id, each.value) for target in each.targets if isinstance(target, ast.Name))
