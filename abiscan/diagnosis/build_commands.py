@@ -47,7 +47,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
         notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
     if missing.target is None:
-        notes += _note_on_branches([each for each in built if not each.sdist and each.name in companions.COMPANIONS])
+        of_torch = [each for each in built if not each.sdist and each.name in companions.COMPANIONS]
+        notes += _note_on_branches([each for each in of_torch if not release_to_build(each, missing)])
     sources = [_source_of(each, missing) for each in built]
     too_new = ((each.name, _named_too_new(each, missing)) for each in built)
     notes += (f"{name} {release} needs a newer torch" for name, release in too_new if release)
@@ -183,8 +184,11 @@ def _source_of(package: Package, missing: MissingName) -> str:
     if package.tags and target is not None:
         tag = newest_entry(package.tags, target.version)
         return f'"git+{package.repository}{"" if tag is None else f"@{tag}"}"'
-    release = None if missing.target is None else companions.release_for(package.name, missing.target.version)
-    return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
+    of_companion = package.name in companions.COMPANIONS
+    release = companions.release_for(package.name, target.version) if target is not None else None
+    if target is None and of_companion and (named := release_to_build(package, missing)):
+        release = versions.minor(named)
+    return f'"git+{package.repository}{f"@release/{release}" if release else ""}"'
 
 
 def _has_no_wheels(missing: MissingName) -> bool:

@@ -26,6 +26,7 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import hip_note, is_for_hip, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.named_release import named_release, requirement
 from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
@@ -77,6 +78,20 @@ def _rebuild_and_needs(values: Values, missing: MissingName) -> tuple[str, str]:
             command = command.replace(f"; {needs}", "").replace(f"  # {needs}", "")
             found = found or needs
     return command, found
+
+
+def packages_in_conflict(values: Values, _missing: MissingName) -> str | None:
+    """The packages of the values `first` and `second` in a command, which may be two releases of one."""
+    names = (normalised(values.get(each)) for each in ("first", "second"))
+    return " ".join(dict.fromkeys(filter(None, names))) if "second" in values else None
+
+
+def named_on_page(values: Values, missing: MissingName) -> str | None:
+    """The releases of the packages (value `project`) that the text names, as requirements: `torch-scatter==2.1.1`."""
+    known = filter(None, map(packages_by_name().get, (values.get("project") or "").lower().replace("_", "-").split()))
+    asked = missing.log.asked_releases
+    found = ((each, named_release(each, missing) or asked.get(each.name, "")) for each in known)
+    return " ".join(requirement(package, release) for package, release in found if release) or None
 
 
 def projects(values: Values, _missing: MissingName) -> str | None:
