@@ -1,4 +1,4 @@
-"""Make abiscan/data/torch_declarations.gz, the declarations in the headers of each torch release, and
+"""Make abiscan/data/torch_declarations.xz, the declarations in the headers of each torch release, and
 abiscan/data/torch_headers.txt.gz, the headers of the newest.
 
     python tools/build_header_declarations.py WHEEL...     add the releases of these wheels
@@ -12,7 +12,6 @@ one of them declares it. A patch release without a CPU wheel uses that of its mi
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import re
 import sys
@@ -29,7 +28,8 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
+from write_data import write_compressed  # noqa: E402 - of this work tree, installed or not
+
 from abiscan.ownership.torch_declarations import FILE, HEADERS, MACROS, TEMPLATE, WRITABLE  # noqa: E402
 
 _FOLDERS = frozenset({"ATen", "c10", "torch", "THC", "TH", "THCUNN", "THNN", "caffe2"})
@@ -325,9 +325,7 @@ def main() -> None:
     releases = _cached(options.cache)
     text, headers = table_of(releases)
     for file, written in ((FILE, text), ("torch_headers.txt.gz", "\n".join([list(releases)[-1], *headers]) + "\n")):
-        data = gzip.compress(written.encode("ascii"), mtime=0)
-        Path(data_file(file)).write_bytes(data)
-        print(f"{file}: {len(data)} bytes")
+        print(f"{file}: {write_compressed(file, written)} bytes")
 
 
 if __name__ == "__main__":

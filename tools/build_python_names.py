@@ -1,4 +1,4 @@
-"""Make abiscan/data/python_names.gz: the Python modules and names of each release of torch and packages beside it.
+"""Make abiscan/data/python_names.xz: the Python modules and names of each release of torch and packages beside it.
 
     python tools/build_python_names.py WHEEL...
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import gzip
 import re
 import sys
 import warnings
@@ -27,10 +26,11 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
+from write_data import write_compressed  # noqa: E402 - of this work tree, installed or not
+
 from abiscan.ownership.python_name_releases import FILE, MODULE  # noqa: E402
 
-_TESTS = re.compile(
+TESTS = re.compile(
     r"(?:^|\.)(?:tests?|test_utils|testing|testing_utils|_internal|conftest|benchmarks?|commands|_vendor)(?:\.|$)"
 )
 # Modules that no other project imports, or that have the same names in every release in which they are.
@@ -157,7 +157,7 @@ class Release:
                     continue
                 is_package = parts[-1] == "__init__"
                 name = ".".join(parts[:-1] if is_package else parts)
-                if _TESTS.search(name):
+                if TESTS.search(name):
                     continue
                 key = (entry.filename, entry.CRC, entry.file_size)
                 if key not in read:
@@ -226,10 +226,11 @@ def table(package: str, releases: Mapping[str, Release]) -> Iterator[str]:
                 by_mask[mask].append(name)
         for mask, names in sorted(by_mask.items()):
             names = [each for each in names if each + MODULE not in names]  # noqa: PLW2901
-            yield f"{scope}\t{_written(mask)}\t{' '.join(names)}"
+            yield f"{scope}\t{written_mask(mask)}\t{' '.join(names)}"
 
 
-def _written(mask: tuple[bool, ...]) -> str:
+def written_mask(mask: tuple[bool, ...]) -> str:
+    """Format a mask for `mask_of`: `0-4,7`."""
     runs: list[list[int]] = []
     for at, has in enumerate(mask):
         if has and runs and runs[-1][1] == at - 1:
@@ -250,7 +251,7 @@ def main() -> None:
         package = canonicalize_name(name).replace("-", "_")
         releases[package][version.base_version] = Release(wheel, package, read)
     lines = [line for package in sorted(releases) for line in table(package, releases[package])]
-    Path(str(data_file(FILE))).write_bytes(gzip.compress("\n".join(lines).encode(), 9, mtime=0))
+    write_compressed(FILE, "\n".join(lines))
 
 
 if __name__ == "__main__":

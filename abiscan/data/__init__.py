@@ -29,7 +29,7 @@ def read_table(name: str, kind: type[_Rows]) -> _Rows:
 
 
 def read_compressed(name: str) -> str:
-    """The text of a shipped gzip file."""
+    """The text of a shipped gzip file, or of one with the slower LZMA (`.xz`), for tables that few texts need."""
     return _unpacked(name).decode()
 
 
@@ -37,4 +37,8 @@ def _unpacked(name: str) -> bytes:
     import zlib
 
     with open(data_file(name), "rb") as file:
+        if name.endswith(".xz"):
+            import lzma
+
+            return lzma.decompress(file.read())
         return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS)  # 16: with a gzip header

@@ -48,6 +48,13 @@ def library_of_header(header: str) -> SystemLibrary | None:
     )
 
 
+def library_of_cmake(package: str) -> SystemLibrary | None:
+    """The library of the catalogue that CMake's find_package has by this name; None if there is none."""
+    name = package.lower()
+    named = [row for row in load_packages().library if name in (row.id, row.cmake.lower())]
+    return max(named, key=lambda row: row.cmake.lower() == name, default=None)
+
+
 def install_file(name: str) -> tuple[str, ...]:
     """The commands that install the library with this file, the best first.
 

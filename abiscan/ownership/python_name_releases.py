@@ -1,7 +1,8 @@
-"""Releases of torch and its companions with a Python module or name, from `data/python_names.gz`
-(`tools/build_python_names.py`).
+"""Releases of torch and its companions with a Python module or name, from `data/python_names.xz`
+(`tools/build_python_names.py`), and those with a parameter of a function, from `data/python_parameters.xz`
+(`tools/build_python_parameters.py`).
 
-The table has the names that some read release lacks: a name that it lacks is in every release, or in none.
+The tables have the names that some read release lacks: a name that they lack is in every release, or in none.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from abiscan.data import read_compressed
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_declarations import mask_of
 
-FILE = "python_names.gz"
+FILE = "python_names.xz"
 MODULE = "/"
 """Behind the names of modules in a package, which functions of the package may have, too."""
+PARAMETERS = "python_parameters.xz"
+"""Its scopes are functions: `f`, `Class.method`. Its names are parameters that the function takes."""
+OPTIONAL = "!"
+"""Behind a parameter: the function can be called without it."""
+COUNT = "#"
+"""Before a number of positional arguments that the function takes."""
+EXISTS = "()"
+"""Stands for the function, if some release lacks it."""
 
 
 class PackageNames:
@@ -43,6 +52,21 @@ class PackageNames:
         mask = masks.get(name) or masks.get(name + MODULE, 0)
         return ReleaseRanges.of_known(self.releases, lambda each: bool(mask >> self.releases.index(each) & 1))
 
+    def lacking(self, scope: str, name: str) -> ReleaseRanges:
+        """The releases that lack it, of those that have the function of a parameter."""
+        masks = self._masks.get(scope, {})
+        there = masks.get(EXISTS, (1 << len(self.releases)) - 1)
+        mask = there & ~(masks.get(name) or masks.get(name + MODULE, 0))
+        return ReleaseRanges.of_known(self.releases, lambda each: bool(mask >> self.releases.index(each) & 1))
+
+    def functions_with(self, function: str, name: str) -> list[str]:
+        """The functions, or methods of this name, of which some release takes a parameter and another does not."""
+        return [
+            scope
+            for scope, masks in self._masks.items()
+            if (scope == function or scope.endswith(f".{function}")) and name in masks
+        ]
+
     def scopes_with(self, name: str) -> list[str]:
         """The modules that have a name in the newest release and lack it in others."""
         newest = 1 << len(self.releases) - 1
@@ -59,10 +83,10 @@ class PackageNames:
 
 
 @functools.cache
-def names_of_packages() -> dict[str, PackageNames]:
-    """Package -> its names."""
+def names_of_packages(file: str = FILE) -> dict[str, PackageNames]:
+    """Package -> its names, or the parameters of its functions."""
     packages: dict[str, PackageNames] = {}
-    for part in read_compressed(FILE).split("\n["):
+    for part in read_compressed(file).split("\n["):
         head, *lines = part.split("\n")
         name, *releases = head.replace("[", "").replace("]", "").split(" ")
         packages[name] = PackageNames(name, tuple(releases), lines)

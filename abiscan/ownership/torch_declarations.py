@@ -1,4 +1,4 @@
-"""Names that the headers of each torch release declare, from `data/torch_declarations.gz`
+"""Names that the headers of each torch release declare, from `data/torch_declarations.xz`
 (`tools/build_header_declarations.py`): names in at::, c10:: and torch::, members of their classes, macros, and headers.
 
 The table has the names that some release lacks. A release has a name if its CUDA or its CPU build declares it; a name
@@ -15,7 +15,7 @@ from msgspec import Struct
 from abiscan.data import read_compressed
 from abiscan.model.versions import order
 
-FILE = "torch_declarations.gz"
+FILE = "torch_declarations.xz"
 # Scopes of the table for names without one: macros, and the paths of headers.
 MACROS, HEADERS = "#", "<"
 # Behind the names of members that may be declared in another form.

@@ -274,6 +274,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
         apt, dnf, conda, brew, pip: packages for a loader, several with blanks between; `{major}` is the first number
             behind `.so.`. Empty if none has it.
         apt_headers, dnf_headers: packages with its headers, where those are others.
+        cmake: its name in CMake's find_package, if that is not `id`, in upper or lower case.
         first: the way that comes before any package, such as a submodule.
         note: what else to do, or another way.
     """
@@ -289,6 +290,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     conda: str = ""
     brew: str = ""
     pip: str = ""
+    cmake: str = ""
     first: str = ""
     note: str = ""
 

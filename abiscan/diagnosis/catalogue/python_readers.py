@@ -22,13 +22,13 @@ from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build, named_packages
 from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
 from abiscan.diagnosis.messages.text_facts import values as names_of
-from abiscan.ownership.python_name_releases import MODULE, find_names
+from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARAMETERS, find_names, names_of_packages
 
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "for_python", "function", "library", "bound", "capsule", "module", "said", "of_python"),
     *("of_framework", "method", "torch_file", "package", "about", "origin", "how_to", "calls_bound", "callee"),
-    *("as_imported", "reads_data"),
+    *("as_imported", "reads_data", "parameter", "parameter_of", "is_exact"),
     *("other_binding", "outside", "missing_module", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
@@ -165,6 +165,47 @@ def caller_of_function(hit: Hit, _values: Values) -> Values | None:
     if not last:
         return {}
     return {"project": last} if package_of_name(last) or is_shown("package_beside_torch", last) else None
+
+
+_MOST_METHODS: Final = 3
+_PASSING: Final = "PreTrainedModel.from_pretrained"
+"""Passes keywords that it does not take to the class of the model."""
+_WORD_OF_PACKAGE: Final = re.compile(r"(?<![A-Za-z_-])[A-Za-z][A-Za-z_-]{1,48}")
+_OF_MODEL: Final = re.compile(r"[A-Za-z0-9]{1,96}(?:Model|For[A-Z][A-Za-z0-9]{2,64})\.__init__")
+
+
+def parameter(hit: Hit, values: Values) -> Values | None:
+    """`package`, `parameter_of` and `parameter` of a call that only some releases of the package accept; `is_exact` if
+    the text names the function, `passes` that passes other arguments on. None if it is unclear, or if every release
+    accepts the call."""
+    function, given = values["function"], values.get("given")
+    name = f"{COUNT}{given}" if given else values["name"] + OPTIONAL * ("required" in hit.word)
+    text = hit.preceding(_LINES_OF_TRACEBACK) + hit.line + hit.following(_LINES_OF_COMMANDS)
+    wanted = ".".join(function.split(".")[-2:])
+    found = _functions_with(wanted, name)
+    is_keyword = not given and not name.endswith(OPTIONAL)
+    if (
+        not found
+        and is_keyword
+        and (_OF_MODEL.fullmatch(wanted) or (wanted == "__init__" and "from_pretrained" in text))
+    ):
+        found = _functions_with(_PASSING, name)
+    exact = [each for each in found if each[1] == wanted]
+    candidates = exact or found
+    words = {each.replace("-", "_") for each in _WORD_OF_PACKAGE.findall(text)}
+    shown = [each for each in candidates if each[0] in words]
+    chosen = shown or candidates
+    if len({package for package, _ in chosen}) != 1 or len(chosen) > (1 if exact else _MOST_METHODS):
+        return None
+    package, owner = chosen[0]
+    values = {"package": package, "parameter_of": owner, "parameter": name}
+    return {**values, "is_exact": "yes"} if exact else values
+
+
+def _functions_with(function: str, name: str) -> list[tuple[str, str]]:
+    """Package and function, or method, that takes a parameter in some releases only."""
+    tables = names_of_packages(PARAMETERS).items()
+    return [(package, each) for package, names in tables for each in names.functions_with(function, name)]
 
 
 def known_package(_hit: Hit, values: Values) -> Values | None:

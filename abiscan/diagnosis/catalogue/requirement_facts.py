@@ -13,7 +13,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.python_name_releases import MODULE, PackageNames, find_names
+from abiscan.ownership.python_name_releases import MODULE, PARAMETERS, PackageNames, find_names, names_of_packages
 from abiscan.releases.pythons import installable
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
@@ -104,8 +104,8 @@ def side_of_name(values: Values, missing: MissingName) -> str | None:
     if here:
         is_before, is_after = ranges.all_after(here), ranges.all_before(here)
     else:
-        is_before, is_after = ranges.last == names.releases[-1], ranges.first == names.releases[0]
-        is_before, is_after = (is_before, is_after) if len(ranges) == 1 else (False, False)
+        lacking = names.lacking(*_scope(values)[1:])
+        is_before, is_after = lacking.all_before(ranges.first), lacking.all_after(ranges.last)
     return None if is_before == is_after else "older" if is_before else "newer"
 
 
@@ -156,10 +156,17 @@ def _specifiers(names: PackageNames, ranges: ReleaseRanges, here: str) -> list[s
 
 
 def _names(values: Values) -> tuple[PackageNames, ReleaseRanges] | None:
-    module, suffix = values.get("module", ""), MODULE if "missing_module" in values else ""
-    names = find_names(module)
-    ranges = ReleaseRanges() if names is None else names.ranges(module, values.get("name", "") + suffix)
+    names, scope, name = _scope(values)
+    ranges = ReleaseRanges() if names is None else names.ranges(scope, name)
     return (names, ranges) if names is not None and ranges else None
+
+
+def _scope(values: Values) -> tuple[PackageNames | None, str, str]:
+    """The table of the package, the module or function in it, and the name that it has in some releases."""
+    if "parameter" in values:
+        return names_of_packages(PARAMETERS).get(values["package"]), values["parameter_of"], values["parameter"]
+    module, suffix = values.get("module", ""), MODULE if "missing_module" in values else ""
+    return find_names(module), module, values.get("name", "") + suffix
 
 
 def required_name(values: Values, _missing: MissingName) -> str | None:

@@ -9,7 +9,7 @@ from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.safe_names import safe
-from abiscan.diagnosis.system_packages import install_headers, library_of_header
+from abiscan.diagnosis.system_packages import install_headers, library_of_cmake, library_of_header
 from abiscan.model import module_name, versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
@@ -34,6 +34,12 @@ def other_host_compiler(values: Values, _missing: MissingName) -> str | None:
     """Given where nvcc accepts the GCC of the text (values `stated_gcc`, `major`): it was started with another."""
     there, newest = versions.order(values.get("stated_gcc", "")), versions.order(values.get("major", ""))
     return "yes" if there and newest and there[0] <= newest[0] else None
+
+
+def install_for_cmake(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the `package` of CMake's find_package."""
+    row = library_of_cmake(values.get("package", ""))
+    return None if row is None else "\n".join(install_headers(row, wheel_rows.platform_of(missing))) or None
 
 
 def has_header(values: Values, _missing: MissingName) -> str | None:
