@@ -14,7 +14,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
 from abiscan.diagnosis.safe_names import safe
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import ReleaseRanges
+from abiscan.model.versions import ReleaseRanges, order
 from abiscan.ownership.vendor_row import Vendor
 from abiscan.ownership.vendors import (
     cuda_distribution,
@@ -134,7 +134,7 @@ def causes_for_cuda(
             library=name,
         )
         score, absent = min(score, 0.75), 0.6
-    elif re.match(_PART_OF_CUDNN, name) is not None and not others and missing.file.facts is None:
+    elif re.match(_PART_OF_CUDNN, name) is not None and not (others or missing.file.facts or _has_cudnn_9(missing)):
         commands = {"itself": _itself(vendor, major, missing), "library": safe(name, "FILE")}
         yield from row_causes("part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=name)
         score = min(score, 0.7)
@@ -184,6 +184,12 @@ def causes_for_cuda(
         if target is not None and target.cuda is not None and not by_torch:
             itself += f"\nor: {_of_cuda(missing)}"
         yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), itself)
+
+
+def _has_cudnn_9(missing: MissingName) -> bool:
+    """Whether the known torch is 2.4 or later, which has cuDNN 9."""
+    torch = None if missing.target is None else order(missing.target.version)
+    return torch is not None and torch >= (2, 4)
 
 
 def _minor_release(name: str) -> str:

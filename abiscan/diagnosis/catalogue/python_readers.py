@@ -170,32 +170,35 @@ def caller_of_function(hit: Hit, _values: Values) -> Values | None:
 _MOST_METHODS: Final = 3
 _PASSING: Final = "PreTrainedModel.from_pretrained"
 """Passes keywords that it does not take to the class of the model."""
-_WORD_OF_PACKAGE: Final = re.compile(r"(?<![A-Za-z_-])[A-Za-z][A-Za-z_-]{1,48}")
+_NAME_IN_TEXT: Final = re.compile(r"(?<![\w-])[A-Za-z][\w-]{1,64}", re.ASCII)
 _OF_MODEL: Final = re.compile(r"[A-Za-z0-9]{1,96}(?:Model|For[A-Z][A-Za-z0-9]{2,64})\.__init__")
 
 
 def parameter(hit: Hit, values: Values) -> Values | None:
     """`package`, `parameter_of` and `parameter` of a call that only some releases of the package accept; `is_exact` if
-    the text names the function, `passes` that passes other arguments on. None if it is unclear, or if every release
-    accepts the call."""
+    the text names the function. None if it is unclear, or if every release accepts the call."""
     function, given = values["function"], values.get("given")
     name = f"{COUNT}{given}" if given else values["name"] + OPTIONAL * ("required" in hit.word)
     text = hit.preceding(_LINES_OF_TRACEBACK) + hit.line + hit.following(_LINES_OF_COMMANDS)
     wanted = ".".join(function.split(".")[-2:])
     found = _functions_with(wanted, name)
     is_keyword = not given and not name.endswith(OPTIONAL)
-    if (
-        not found
-        and is_keyword
-        and (_OF_MODEL.fullmatch(wanted) or (wanted == "__init__" and "from_pretrained" in text))
-    ):
+    of_model = _OF_MODEL.fullmatch(wanted) is not None or (wanted == "__init__" and "from_pretrained" in text)
+    if not found and is_keyword and of_model:
         found = _functions_with(_PASSING, name)
     exact = [each for each in found if each[1] == wanted]
     candidates = exact or found
-    words = {each.replace("-", "_") for each in _WORD_OF_PACKAGE.findall(text)}
+    words = {each.replace("-", "_") for each in _NAME_IN_TEXT.findall(text)}
     shown = [each for each in candidates if each[0] in words]
     chosen = shown or candidates
-    if len({package for package, _ in chosen}) != 1 or len(chosen) > (1 if exact else _MOST_METHODS):
+    if exact:
+        is_clear = bool(shown) or re.search(r"\w[._]\w", wanted) is not None  # any project may have a function `save`
+    else:
+        # Other classes have a method of this name; their parameters that never changed are not in the table.
+        named = [each for each in chosen if each[1].partition(".")[0] in words]
+        chosen = named or chosen
+        is_clear = bool(named) or chosen == [("transformers", _PASSING)]
+    if not is_clear or len({package for package, _ in chosen}) != 1 or len(chosen) > (1 if exact else _MOST_METHODS):
         return None
     package, owner = chosen[0]
     values = {"package": package, "parameter_of": owner, "parameter": name}

@@ -13,7 +13,14 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.python_name_releases import MODULE, PARAMETERS, PackageNames, find_names, names_of_packages
+from abiscan.ownership.python_name_releases import (
+    MODULE,
+    OPTIONAL,
+    PARAMETERS,
+    PackageNames,
+    find_names,
+    names_of_packages,
+)
 from abiscan.releases.pythons import installable
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
@@ -110,14 +117,15 @@ def side_of_name(values: Values, missing: MissingName) -> str | None:
 
 
 def package_with_name(values: Values, missing: MissingName) -> str | None:
-    """The command that installs one of them, of the range with most releases."""
+    """The command that installs one of them, of the range with most releases; before an argument was required."""
     found = _names(values)
     if found is None:
         return None
     names, ranges = found
     at = names.releases.index
     widest = max(range(len(ranges)), key=lambda each: at(ranges[each][1]) - at(ranges[each][0]))
-    wanted = _specifiers(names, ranges, _here(names, missing))[widest]
+    chosen = 0 if values.get("parameter", "").endswith(OPTIONAL) else widest
+    wanted = _specifiers(names, ranges, _here(names, missing))[chosen]
     if names.package == "torch":
         known = within(wanted, missing.known_versions)
         command = torch_fixes.install_torch(missing, ReleaseRanges.of_known(missing.known_versions, known.__contains__))
