@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-CACHE_OF_USER: Final = '"${TORCHINDUCTOR_CACHE_DIR:-/tmp/torchinductor_$(id -un)}"'
+CACHE_OF_USER: Final = '"${TORCHINDUCTOR_CACHE_DIR:-${TMPDIR:-/tmp}/torchinductor_$(id -un)}"'
 """The cache of TorchInductor for a shell (torch/_inductor/runtime/cache_dir_utils.py)."""
 # Inductor, Triton, their cache folders and files there (torch/_inductor/codecache.py: `c` and a base32 hash, in a
 # folder named after its first letters), for any TORCHINDUCTOR_CACHE_DIR.
