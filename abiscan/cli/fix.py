@@ -110,7 +110,10 @@ def _fix(
     if requested is not None:
         found = _without_copies(found)
         if not found and not there:
-            click.echo(f"abiscan: no PYBIND11_MODULE of these sources binds `{requested.name}`", err=True)
+            click.echo(
+                f"abiscan: no PYBIND11_MODULE here binds `{requested.name}`: pass the folder of the C++ sources",
+                err=True,
+            )
         if len(found) > 1:
             click.echo(
                 f"abiscan: several modules have {requested.name}: --function MODULE.{requested.name} writes one draft, "
