@@ -377,7 +377,7 @@ def _name_of_line(line: str) -> tuple[int, str, str | None]:
     best: tuple[int, str, str | None] = (0, "", None) if bound is None else (_SAID, "", bound["name"])
     for found in itertools.islice(pattern_of("name_in_prose").finditer(line), _MOST_NAMES):
         owner, name = found["owner"] or "", found["name"].rstrip(".")
-        if "_" in owner and (_is_other(name) or not ("_" in name or "." in name or _is_marked(found))):
+        if "_" in owner and (_is_other(name) or not ("_" in name or "." in name or found["kind"] or found["behind"])):
             owner, name = "", owner  # f_moe's Dynamo error, f_moe's output
         before = line[: found.start("name")].rstrip("`'\"")
         if _is_other(name) or is_module_of_package(name) or before.endswith(_MODULES):
