@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis import package_commands, torch_commands
-from abiscan.diagnosis.extension_fixes import is_of_android, reinstall
+from abiscan.diagnosis.extension_fixes import is_of_android, rebuild, reinstall
+from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.messages.gpu_vendors import NO_GPU
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
 from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.torch_ranges import torch_range
@@ -103,6 +107,10 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
         return f"{use_libtorch(missing, program, ReleaseRanges())}\nFor a GPU: the archive of a CUDA, not that of cpu"
     if missing.log.is_jetson:
         return f"Install a torch for CUDA: {torch_commands.WHEELS_FOR_JETSON}"
+    if missing.knowledge.from_source and not is_for_hip(missing):
+        known_log = replace(missing.knowledge, log=replace(missing.log, gpu=NO_GPU))
+        build = rebuild(MissingName(missing.reference, known_log, missing.file))
+        return f"{build}\nor, for a GPU: build torch again with CUDA (USE_CUDA=1, nvcc in PATH), then the extension"
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":
         cuda = toolkit.version.partition(".")[0]
