@@ -236,8 +236,8 @@ def _is_unversioned(missing: MissingName, vendor: Vendor) -> bool:
 _OF_TRITON = r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$"
 
 _COMPILE_AGAIN: Final = (
-    'rm -rf "${TRITON_CACHE_DIR:-$HOME/.triton/cache}" /tmp/torchinductor_$(whoami)  # Triton compiled the file: it is '
-    "compiled again\nIf it comes back: "
+    'rm -rf "${TRITON_CACHE_DIR:-$HOME/.triton/cache}" "${TMPDIR:-/tmp}/torchinductor_$(id -un)"  '
+    "# Triton compiled the file: it is compiled again\nIf it comes back: "
 )
 
 
