@@ -19,9 +19,9 @@ from abiscan.diagnosis.catalogue.load_packages import (
     wheels_by_id,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.hip_sources import is_for_hip
+from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
+from abiscan.diagnosis.messages.gpu_vendors import NO_GPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.torch_commands import (
@@ -141,7 +141,8 @@ def install(
         return (without if paged is None or "://" not in paged.command else paged.command,)
     if not from_source and (target is None or versions.order(target.version) is None):
         page = _page(package, missing)
-        general = _for_any(package, missing, variant, oldest)
+        for_cpu = _for_any(package, missing, "cpu", oldest) if variant is None and vendor_of(missing) == NO_GPU else ()
+        general = for_cpu or _for_any(package, missing, variant, oldest)
         if page is not None:
             # For a torch without a wheel of the project.
             lead = "or, for another torch: install" if general else "Install"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.log_facts import LogFacts
-from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
     find_cuda_packages,
@@ -45,6 +45,8 @@ def log_facts(text: str) -> LogFacts:
     rocm = find_rocm(text) if gpu == AMD else ""
     if torch is not None and rocm and "+" not in torch and is_release(torch):
         torch += f"+rocm{rocm}"
+    if torch is not None and gpu == NO_GPU and "+" not in torch and is_release(torch) and is_shown("only_cpu", text):
+        torch += "+cpu"
     project = find_project(text, projects)
     packager = packager_of(text)
     if packager == CONTAINER and is_shown("file_of_image", text):
