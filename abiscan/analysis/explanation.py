@@ -56,7 +56,8 @@ class Explanation(Struct, frozen=True):
     Attributes:
         subjects: in the order of the text.
         install: if there are none, how to install the only package that the text names, for its torch: `To install NAME
-            for torch 2.6.0:` and lines of commands; empty if the text names no known package, or several.
+            for torch 2.6.0:` and lines of commands, or how to check the installed one, if the text retells a failure;
+            empty if the text names no known package, or several.
     """
 
     subjects: tuple[Subject, ...]
@@ -91,9 +92,10 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> E
     # A word alone is the name of something, and not a report.
     if subjects or read.is_bare or is_shown("question_beside_installation", text[:_QUESTION]):
         return Explanation(subjects)
-    from abiscan.diagnosis.package_commands import install_named
+    from abiscan.diagnosis.package_commands import check_named, install_named
 
-    return Explanation((), "\n".join(install_named(knowledge)))
+    checked = check_named(knowledge) if is_shown("trouble_without_installation", text[:_QUESTION]) else ()
+    return Explanation((), "\n".join(checked or install_named(knowledge)))
 
 
 def _subjects(

@@ -81,6 +81,8 @@ def build_tree(missing: MissingName, project: str | None = None, since: str = ""
     if program is not None:
         return program.build
     known = package_commands.find_package(missing, project)
+    if known is not None and known.guide and not (known.sdist or known.repository or known.checkout):
+        return f"Build {known.name} again, as its guide says: {known.guide}"
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
     if known is not None and known.cuda_only and missing.target is not None and missing.target.variant == "cpu":
         notes = [f"in DIRECTORY, with torch {missing.target.version} for CUDA installed, not its CPU build"]

@@ -198,6 +198,16 @@ def install_named(knowledge: Knowledge) -> tuple[str, ...]:
     return (f"To install {package.name}{torch}:", *ways) if ways else ()
 
 
+def check_named(knowledge: Knowledge) -> tuple[str, ...]:
+    """How to check the installed files of the only package that a text names, after a heading; empty if it is none with
+    native code, or for Windows."""
+    package = packages_by_name().get(knowledge.log.project)
+    if package is None or package.needs_no_torch or not package.wheels or knowledge.log.platform == "win_amd64":
+        return ()
+    command = f'abiscan {package.name} --python "$(which python)"  # names every undefined symbol, with its cause and fix'
+    return (f"To check the installed {package.name}:", command)
+
+
 def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:
     """The command that installs releases of the package without the file of the error.
 

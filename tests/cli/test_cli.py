@@ -366,6 +366,10 @@ def test_a_text_without_an_error_leads_to_the_build_of_its_package() -> None:
     assert done.stdout == ""
     assert "To install spconv for torch 2.1.0+cu121:\n    pip install -U spconv-cu121" in done.stderr
     assert "To install" not in run("explain", "numpy behaves oddly").stderr
+    # A failure and no word of an installation: the installed files show the cause.
+    checked = run("explain", "a compatibility problem of flash-attn").stderr
+    assert 'abiscan flash-attn --python "$(which python)"' in checked
+    assert "To install" not in checked
     # No wheel for CUDA where the text names ROCm.
     done = run("explain", "torch-scatter 2.1.2 compiles on ROCm 6.2 (MI300X) but segment_csr on half is wrong, why?")
     assert "+cu" not in done.stderr
