@@ -204,8 +204,8 @@ def check_named(knowledge: Knowledge) -> tuple[str, ...]:
     package = packages_by_name().get(knowledge.log.project)
     if package is None or package.needs_no_torch or not package.wheels or knowledge.log.platform == "win_amd64":
         return ()
-    command = f'abiscan {package.name} --python "$(which python)"  # names every undefined symbol, with its cause and fix'
-    return (f"To check the installed {package.name}:", command)
+    named = "names every undefined symbol, with its cause and fix"
+    return (f"To check the installed {package.name}:", f'abiscan {package.name} --python "$(which python)"  # {named}')
 
 
 def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:
