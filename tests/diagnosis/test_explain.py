@@ -117,7 +117,7 @@ def test_flash_linear_attention(nothing: Knowledge) -> None:
     assert "The kernel is fused_recurrent_delta_rule_fwd_kernel." in cause.evidence
     # Oracle: METADATA and fla/ops/delta_rule/fused_recurrent.py of the wheel: torch>=2.5, @torch.compiler.disable.
     # Releases from 0.2.1 on have more kernels with sizes as tl.constexpr (fla/modules/layernorm.py: NB).
-    assert "or, for torch 2.5: pip install flash-linear-attention==0.2.0" in cause.fix
+    assert "or, for torch 2.5: pip uninstall -y fla && pip install flash-linear-attention==0.2.0" in cause.fix
     assert cause.fix.index("torch==2.6.0") < cause.fix.index("flash-linear-attention==0.2.0")
     assert "torch.compiler.disable" in cause.fix
     # The cache with the module of the traceback.
