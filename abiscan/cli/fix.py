@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import os
 import re
 import shlex
@@ -74,14 +75,17 @@ def _requested(function: str) -> RequestedFunction:
     from abiscan.source.rewrites import RequestedFunction
 
     module, _, name = function.rpartition(".")
-    if not all(part.isidentifier() for part in (*filter(None, module.split(".")), name)):
+    parts = (*filter(None, module.split(".")), name)
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
         raise UsageError(f"--function: {safe(function)} is no name of a Python function")
     return RequestedFunction(name, module)
 
 
 def _without_copies(found: list[Rewritten]) -> list[Rewritten]:
-    """The drafts of one function, one for each module and signature: several sources may bind it."""
-    return list({_DIFFERENCE.sub("", each.after) or each.path: each for each in reversed(found)}.values())[::-1]
+    """The drafts of one function, one for each module and signature (several sources may bind it), and all rewritten
+    sources."""
+    keyed = {each.path if each.before else _DIFFERENCE.sub("", each.after) or each.path: each for each in found[::-1]}
+    return list(keyed.values())[::-1]
 
 
 def _fix(
@@ -95,6 +99,7 @@ def _fix(
     missing = next((path for path in paths if not os.path.exists(path)), None)
     if missing is not None:
         raise UsageError(f"{missing}: no such file or directory")
+    from abiscan.source.rewrites import STUB_RULE
     from abiscan.source.rewrites.rewrite_tree import rewrite_tree
     from abiscan.source.source_tree import is_source
 
@@ -109,12 +114,13 @@ def _fix(
     found = list({each.path: each for each in found}.values())
     if requested is not None:
         found = _without_copies(found)
-        if not found and not there:
+        drafts = [each for each in found if not each.before]
+        if STUB_RULE in wanted and not drafts and not there:
             click.echo(
                 f"abiscan: no PYBIND11_MODULE here binds `{requested.name}`: pass the folder of the C++ sources",
                 err=True,
             )
-        if len(found) > 1:
+        if len(drafts) > 1:
             click.echo(
                 f"abiscan: several modules have {requested.name}: --function MODULE.{requested.name} writes one draft, "
                 f"for the module that Dynamo's message names",

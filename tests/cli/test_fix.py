@@ -161,11 +161,24 @@ def test_registration_of_one_function(tmp_path: Path) -> None:
     assert b"binds `h`" in run("--function", "h", ".", cwd=tmp_path).stderr
 
 
+def test_equal_sources_are_all_rewritten(tmp_path: Path) -> None:
+    """Only drafts of one function may be copies of each other."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "k.cpp").write_bytes(SOURCE)
+    done = run("--function", "f", "--select", "const-data-ptr", ".", cwd=tmp_path)
+    assert done.stdout.count(b"\n+++ b/a/k.cpp\n") == done.stdout.count(b"\n+++ b/b/k.cpp\n") == 1
+    assert b"several modules" not in done.stderr
+    assert b"no PYBIND11_MODULE" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (("absent.cpp",), b"no such file"),
         (("--function", "a b", "."), b"is no name of a Python function"),
+        (("--function", "class", "."), b"is no name of a Python function"),
+        (("--function", "pkg.class.f", "."), b"is no name of a Python function"),
         (("--select", "removed-macro", "."), b"did you mean removed-macros?"),
         (("--select", "unstable-abi", "."), b"has no mechanical rewrite"),
     ],
