@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import time
 from pathlib import Path
@@ -559,6 +560,30 @@ BIND = '#include <torch/extension.h>\nat::Tensor f(at::Tensor x);\nPYBIND11_MODU
         ),
         # aiter/jit/optCompilerConfig.json, get_module of aiter/jit/core.py
         ("pkg/table.json", """{"module_k": {"srcs": ["f'{CSRC}/bind.cpp'"]}}""", "import pkg.module_k as _bound"),
+        # Tables of other tools, and of no package.
+        ("pkg/lint.json", '{"module_k": {"srcs": ["csrc/bind.cpp"]}}', "import MODULE_NAME as _bound"),
+        ("table.json", """{"module_k": {"srcs": ["f'{CSRC}/bind.cpp'"]}}""", "import MODULE_NAME as _bound"),
+        (
+            "pkg/ops.py",
+            "try:\n    import k as ext\nexcept ImportError:\n    ext = cpp_extension.load('k', ['bind.cpp'])\n",
+            "from pkg.ops import ext as _bound",
+        ),
+        (
+            "pkg/ops.py",
+            "if A:\n    ext = cpp_extension.load('k', ['bind.cpp', 'k.cu'])\n"
+            "else:\n    ext = cpp_extension.load('k', ['bind.cpp'])\n",
+            "from pkg.ops import ext as _bound",
+        ),
+        (
+            "pkg/ops.py",
+            "if A:\n    pass\n"
+            + "elif A:\n    pass\n" * 1000
+            + "else:\n    ext = cpp_extension.load('k', ['bind.cpp'])\n",
+            "as _bound",
+        ),
+        ("pkg/__init__.py", "ext = cpp_extension.load('k', ['bind.cpp'])\n", "from pkg import ext as _bound"),
+        ("pkg/my-script.py", "ext = cpp_extension.load('k', ['bind.cpp'])\n", "import MODULE_NAME as _bound"),
+        ("pkg/lambda.py", "ext = cpp_extension.load('k', ['bind.cpp'])\n", "import MODULE_NAME as _bound"),
         ("pkg/broken.json", '{"srcs": [', "import MODULE_NAME as _bound"),
         ("pkg/ops.py", 'ext = cpp_extension.load(name="k", sources=[', "import MODULE_NAME as _bound"),
     ],
@@ -575,6 +600,33 @@ def test_a_module_that_is_compiled_when_it_runs(
     assert expected in stub.after
 
 
+def test_a_lone_file_reads_only_its_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
+    Path("below").mkdir()
+    Path("below", "deep.py").write_text("ext = cpp_extension.load('k', ['bind.cpp'])\n")
+    (stub,) = rewrite_tree(Path("bind.cpp"), frozenset({"op-not-registered"}), [], [])
+    assert "import MODULE_NAME as _bound" in stub.after
+    Path("ops.py").write_text("ext = cpp_extension.load('k', ['bind.cpp'])\n")
+    (stub,) = rewrite_tree(Path("bind.cpp"), frozenset({"op-not-registered"}), [], [])
+    assert "from ops import ext as _bound" in stub.after
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read of a named pipe without a writer never ends."""
+    monkeypatch.chdir(tmp_path)
+    Path("bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
+    for name in ("x.json", "x.py", "setup.py", "x.cpp"):
+        os.mkfifo(name)
+    for root in (Path(), Path("bind.cpp")):
+        (stub,) = rewrite_tree(root, frozenset({"op-not-registered"}), [], [])
+        assert "import MODULE_NAME as _bound" in stub.after
+    errors: list[str] = []
+    assert list(rewrite_tree(Path("x.cpp"), frozenset({"op-not-registered"}), errors, [])) == []
+    assert errors == ["x.cpp: cannot be read"]
+
+
 def test_the_prebuilt_module_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """setup.py of aiter 0.1.1: build_module(md_name="aiter_", ...) of the package with the table."""
     (tmp_path / "pkg").mkdir()
@@ -589,6 +641,8 @@ def test_the_prebuilt_module_of_a_table(tmp_path: Path, monkeypatch: pytest.Monk
         "import pkg.all_ as _bound",
         "import pkg.module_k as _bound",
     ]
+    (stub,) = rewrite_tree(Path("all.cpp"), frozenset({"op-not-registered"}), [], [])
+    assert "import MODULE_NAME as _bound" in stub.after  # the package of the table is unknown
 
 
 def test_a_module_with_the_name_in_its_source() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ast
 import json
+import keyword
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -18,7 +20,9 @@ from abiscan.source.rewrites.built_modules import matching_end, string_of, strin
 
 _MAX_SIZE = 1 << 20
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv"})
-_STATEMENTS = (ast.If, ast.Try, ast.With)
+_BLOCKS = (ast.Module, ast.If, ast.Try, ast.ExceptHandler, ast.With)
+# The strings of aiter's table are f-strings of Python: f'{DIRECTORY}/pybind/moe.cu'.
+_TABLE_SOURCE = re.compile(r"f'\{\w+\}/([^']+)'")
 
 
 class LoadedModule(Struct, frozen=True):
@@ -36,7 +40,7 @@ class LoadedModule(Struct, frozen=True):
 
 
 class LoadedModules:
-    """Those of a directory.
+    """Those of a directory and all below it; for a file, those of its directory alone.
 
     Attributes:
         package: the only one with a table; empty if there is none, or several.
@@ -54,13 +58,16 @@ class LoadedModules:
         """The module that is compiled of a source; None if there is none, or several."""
         lengths = [matching_end(each.sources, path) for each in self._modules]
         best = max(lengths, default=0)
-        return self._modules[lengths.index(best)] if best and lengths.count(best) == 1 else None
+        ending = (each for each, length in zip(self._modules, lengths, strict=True) if length == best)
+        found = {(each.name, each.statement): each for each in ending}
+        return next(iter(found.values())) if best and len(found) == 1 else None
 
 
 def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root) if root.is_dir() else islice(os.walk(root.parent), 1):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith((".py", ".json")))
+        paths = (Path(folder, name) for name in sorted(names) if name.endswith((".py", ".json")))
+        yield from (path for path in paths if path.is_file())
 
 
 def _text(path: Path, *words: str) -> str:
@@ -72,11 +79,16 @@ def _text(path: Path, *words: str) -> str:
     return text if any(word in text for word in words) else ""
 
 
+def _is_name(text: str) -> bool:
+    """Whether an import statement can have it."""
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
 def _package(folder: Path) -> str:
     """The import name of a folder with __init__.py; empty for others."""
     parts: list[str] = []
     folder = folder.resolve()
-    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+    while (folder / "__init__.py").is_file() and _is_name(folder.name):
         parts.insert(0, folder.name)
         folder = folder.parent
     return ".".join(parts)
@@ -88,24 +100,27 @@ def _of_table(path: Path) -> Iterator[LoadedModule]:
     except (ValueError, RecursionError):
         return
     package = _package(path.parent)
-    for name, row in table.items() if isinstance(table, dict) else ():
+    for name, row in table.items() if package and isinstance(table, dict) else ():
         sources = row.get("srcs") if isinstance(row, dict) else None
-        if isinstance(sources, list) and name.isidentifier():
-            # The strings are f-strings of Python: f'{DIRECTORY}/pybind/moe.cu'.
-            given = tuple(each.strip("f'\"").rpartition("}/")[2] for each in sources if isinstance(each, str))
-            yield LoadedModule(name, given, f"import {f'{package}.{name}'.lstrip('.')} as _bound")
+        if isinstance(sources, list) and _is_name(name):
+            given = (_TABLE_SOURCE.fullmatch(each) for each in sources if isinstance(each, str))
+            if found := tuple(each[1] for each in given if each):
+                yield LoadedModule(name, found, f"import {package}.{name} as _bound")
 
 
 def _of_python(path: Path) -> Iterator[LoadedModule]:
+    package = _package(path.parent)
+    module = package if path.stem == "__init__" else f"{package}.{path.stem}".lstrip(".")
+    if not all(_is_name(part) for part in module.split(".")):
+        return  # a script that no statement imports
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in a foreign file
             tree = ast.parse(_text(path, "cpp_extension"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    module = f"{_package(path.parent)}.{path.stem}".lstrip(".")
     strings = strings_assigned(tree)
-    for target, call in _assigned_calls(tree.body):
+    for target, call in _assigned_calls(tree):
         called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         given: dict[str | None, ast.expr] = dict(zip(("name", "sources"), call.args, strict=False))
         given |= {each.arg: each.value for each in call.keywords}
@@ -116,10 +131,12 @@ def _of_python(path: Path) -> Iterator[LoadedModule]:
             yield LoadedModule(name, sources, f"from {module} import {target} as _bound")
 
 
-def _assigned_calls(body: list[ast.stmt]) -> Iterator[tuple[str, ast.Call]]:
+def _assigned_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """Variables of a module with the calls that they are assigned to."""
-    for each in body:
-        if isinstance(each, _STATEMENTS):
-            yield from _assigned_calls(each.body)
+    pending: list[ast.AST] = [tree]  # no recursion: a chain of `elif` is as deep as it is long
+    while pending:
+        each = pending.pop()
+        if isinstance(each, _BLOCKS):
+            pending += reversed(list(ast.iter_child_nodes(each)))
         elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Call):
             yield from ((target.id, each.value) for target in each.targets if isinstance(target, ast.Name))

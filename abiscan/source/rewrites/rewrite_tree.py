@@ -48,7 +48,7 @@ def rewrite_tree(
         if made.changes or made.unchanged:
             yield made
         if STUB_RULE in wanted and "PYBIND11_MODULE" in text:
-            loaded = loaded or LoadedModules(_project_of(root))
+            loaded = loaded or LoadedModules(root)
             module, statement = _module_name(path, loaded)
             for _place, stub in stubs_for(text, path, rules, others, module, statement=statement, requested=requested):
                 if stub.changes and os.path.exists(stub.path):
@@ -59,19 +59,12 @@ def rewrite_tree(
 
 def _text(path: str) -> str | None:
     try:
-        if os.path.getsize(path) > MAX_SOURCE_SIZE:
+        if not os.path.isfile(path) or os.path.getsize(path) > MAX_SOURCE_SIZE:
             return None
         # Bytes that are not UTF-8 are written back unchanged.
         return Path(path).read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return None
-
-
-def _project_of(root: Path) -> Path:
-    """A directory, or the one of the project that a file is in: the nearest with a build file."""
-    folders = Path(root).resolve().parents[:6]
-    built = (each for each in folders if (each / "setup.py").is_file() or (each / "pyproject.toml").is_file())
-    return root if root.is_dir() else next(built, root.parent)
 
 
 def _module_name(path: str, loaded: LoadedModules) -> tuple[str | None, str]:
@@ -91,8 +84,9 @@ def _built_module(path: str, package: str) -> str | None:
     for folder in folders:
         setup, cmake = _build(folder, "setup.py"), _build(folder, "CMakeLists.txt")
         found = module_of_setup(setup, path) if setup else None
-        if found and package and setup and f'md_name="{found}"' in setup:
-            return f"{package}.{found}"  # aiter builds its prebuilt module beside those of its table
+        if found and setup and f'md_name="{found}"' in setup:
+            # aiter builds its prebuilt module beside those of its table
+            return f"{package}.{found}" if package else None
         found = found or (module_of_cmake(cmake, path, project) if cmake else None)
         if found is not None:
             return found
@@ -102,4 +96,4 @@ def _built_module(path: str, package: str) -> str | None:
 
 
 def _build(folder: Path, name: str) -> str | None:
-    return _text(str(folder / name)) if (folder / name).is_file() else None
+    return _text(str(folder / name))
