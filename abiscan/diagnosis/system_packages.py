@@ -51,7 +51,7 @@ def library_of_header(header: str) -> SystemLibrary | None:
 def library_of_cmake(package: str) -> SystemLibrary | None:
     """The library of the catalogue that CMake's find_package has by this name; None if there is none."""
     name = package.lower()
-    named = [row for row in load_packages().library if name in (row.id, row.cmake.lower())]
+    named = [row for row in load_packages().library if row.headers and name in (row.id, row.cmake.lower())]
     return max(named, key=lambda row: row.cmake.lower() == name, default=None)
 
 

@@ -192,7 +192,9 @@ def parameter(hit: Hit, values: Values) -> Values | None:
     shown = [each for each in candidates if each[0] in words]
     chosen = shown or candidates
     if exact:
-        is_clear = bool(shown) or re.search(r"\w[._]\w", wanted) is not None  # any project may have a function `save`
+        # Any project may have a function `save`, with other arguments, and other packages a class of this name.
+        is_named = re.search(r"\w[._]\w", wanted) is not None
+        is_clear = (is_named or is_keyword) if shown else is_named and not words & names_of_packages(PARAMETERS).keys()
     else:
         # Other classes have a method of this name; their parameters that never changed are not in the table.
         named = [each for each in chosen if each[1].partition(".")[0] in words]
