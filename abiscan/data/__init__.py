@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TypeVar
 
@@ -38,7 +39,10 @@ def _unpacked(name: str) -> bytes:
 
     with open(data_file(name), "rb") as file:
         if name.endswith(".xz"):
-            import lzma
-
+            try:
+                import lzma
+            except ImportError:
+                reason = "this Python was built without the module lzma, which unpacks it: use another"
+                raise OSError(errno.ENOSYS, reason, file.name) from None
             return lzma.decompress(file.read())
         return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS)  # 16: with a gzip header

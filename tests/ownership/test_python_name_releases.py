@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from abiscan.ownership.python_name_releases import MODULE, find_names
+from abiscan.data import read_compressed
+from abiscan.ownership.python_name_releases import FILE, MODULE, find_names
 
 
 @pytest.mark.parametrize(
@@ -32,3 +35,10 @@ def test_names_of_every_release_are_not_stored() -> None:
     assert names is not None
     assert not names.ranges("torch.nn", "Linear")
     assert not names.ranges("torch.nn", "NoSuchModule")
+
+
+def test_a_python_without_lzma_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(OSError, match="module lzma") as raised:
+        read_compressed(FILE)
+    assert raised.value.filename.endswith(FILE)
