@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from abiscan.diagnosis.catalogue import compiler_readers, python_readers, wheel_readers
+from abiscan.diagnosis.catalogue import compiler_readers, function_readers, python_readers, wheel_readers
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
@@ -29,7 +29,8 @@ _ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause"
 _CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
 _NO_VALUES = frozenset(("position", "message", "location"))
 # Values of all readers, for the check of templates.
-READER_VALUES = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES, *wheel_readers.VALUES)
+_READERS = (compiler_readers, function_readers, python_readers, wheel_readers)
+READER_VALUES = ("file", "name", *(value for module in _READERS for value in module.VALUES))
 
 
 class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile

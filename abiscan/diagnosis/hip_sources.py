@@ -14,6 +14,7 @@ from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import release_to_build, requirement
 from abiscan.model import versions
+from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.ownership.vendors import vendor_of_library
 
@@ -164,3 +165,14 @@ def _is_between(version: str, first: str, end: str) -> bool:
     """Whether a version is `first` or later, and before `end`; an unknown one may be."""
     at, low, high = (versions.order(each) for each in (version, first, end))
     return at is None or ((low is None or at >= low) and (high is None or at < high))
+
+
+def on_amd(missing: MissingName) -> MissingName:
+    """The same with a GPU of AMD."""
+    log = replace(missing.log, gpu=AMD)
+    known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
+    return MissingName(missing.reference, known, missing.file)
+
+
+def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
+    return None if target is None else replace(target, variant="", cuda=None)

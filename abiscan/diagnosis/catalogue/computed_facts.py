@@ -11,6 +11,7 @@ from abiscan.diagnosis.catalogue import (
     declared_facts,
     dll_facts,
     gpu_facts,
+    hip_facts,
     operator_facts,
     package_facts,
     python_facts,
@@ -43,7 +44,7 @@ def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str
 
 FACTS: Final[Facts] = {
     **functions_of(
-        *(companion_facts, declared_facts, dll_facts, gpu_facts),
+        *(companion_facts, declared_facts, dll_facts, gpu_facts, hip_facts),
         *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,

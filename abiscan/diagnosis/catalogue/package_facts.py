@@ -18,13 +18,12 @@ from abiscan.diagnosis import (
     wheel_choice,
     wheel_rows,
 )
-from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import hip_note, is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.hip_sources import is_for_hip, on_amd, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import named_release, requirement
 from abiscan.diagnosis.safe_names import normalised, safe
@@ -97,26 +96,6 @@ def named_on_page(values: Values, missing: MissingName) -> str | None:
 def projects(values: Values, _missing: MissingName) -> str | None:
     """The packages of the value `project` in a sentence: `torch-scatter, torch-sparse`."""
     return ", ".join(normalised(each) or "" for each in values.get("project", "").split()) or None
-
-
-def torch_requirements(values: Values, missing: MissingName) -> str | None:
-    """What the packages (value `project`) require of torch: `torchvision 0.29.1 requires torch>=2.14.0`; None if that
-    is not known of each."""
-    found = []
-    for package in (package_commands.find_package(missing, each) for each in values.get("project", "").split()):
-        if package is None or (requires := package.requires_torch) is None:
-            return None
-        name = f"{package.name} {requires.release}".rstrip()
-        requirement = {"": "no torch", "torch": "any torch"}.get(requires.requirement, requires.requirement)
-        found.append(f"{name} requires {requirement}")
-    return ", ".join(found) or None
-
-
-def keeps_any_torch(values: Values, missing: MissingName) -> str | None:
-    """Set if pip takes every torch for what the packages require."""
-    known = torch_requirements(values, missing)
-    kept = known is not None and all(re.search(r" requires (?:no|any) torch\Z", each) for each in known.split(", "))
-    return "yes" if kept else None
 
 
 def is_other_label(values: Values, _missing: MissingName) -> str | None:
@@ -353,81 +332,13 @@ def build_of_project(values: Values, missing: MissingName) -> str | None:
 def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
     if gpu_facts.with_hip(values, missing) and not vendor_of(missing):
-        missing = _on_amd(missing)
+        missing = on_amd(missing)
     return extension_fixes.build_tree(missing, built_project(values, missing))
-
-
-def rocm_wheels(values: Values, missing: MissingName) -> str | None:
-    """Where wheels of the package for ROCm are, if the GPU is AMD's."""
-    package = package_commands.find_package(missing, built_project(values, missing))
-    return None if package is None else wheels_for_rocm((package,), missing)
-
-
-def hip_rebuild(values: Values, missing: MissingName) -> str | None:
-    """The builds of the package of the message that compile with HIP; None if no such source is known."""
-    if hip_project(values, missing) is None:
-        return None
-    there = missing if is_for_hip(missing) else _on_amd(missing)
-    project, named = built_project(values, missing), missing.log.projects
-    # A file in the message may be of another package than those that the text names.
-    return extension_fixes.rebuild(there, project, named if project in named else ())
-
-
-def compiles_with_hip(values: Values, missing: MissingName) -> str | None:
-    """A sentence: with which HIP the release of the package in the text compiles; None without a release or for any
-    HIP."""
-    name = hip_project(values, missing) or ""
-    release = missing.log.project_release or missing.log.asked_releases.get(name, "")
-    note = hip_note(name, release) if release else None
-    return None if note is None else f"{note.partition('. ')[0]}."
-
-
-def _on_amd(missing: MissingName) -> MissingName:
-    """The same with a GPU of AMD."""
-    log = replace(missing.log, gpu=AMD)
-    known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
-    return MissingName(missing.reference, known, missing.file)
-
-
-def pinned_by(values: Values, missing: MissingName) -> str | None:
-    """The package with a release in the text, or the only one that it names (`requiring_package`), if each of its
-    releases allows one torch (vLLM, SGLang), and one is known for the value `torch`."""
-    return _pinned(values, missing)[0] or None
-
-
-def pinned_requirement(values: Values, missing: MissingName) -> str | None:
-    """The requirement of pip for that package with the value `torch`."""
-    return _pinned(values, missing)[1] or None
-
-
-def _pinned(values: Values, missing: MissingName) -> tuple[str, str]:
-    names = (*missing.log.releases, missing.log.project, values.get("requiring_package", "").lower())
-    torch = values.get("torch", "")
-    for name in () if is_for_hip(missing) else filter(None, names):
-        package, limit = load_packages.package_of_name(name), load_packages.torch_limits_by_name().get(name)
-        for row in () if package is None else wheel_rows.rows_of(package, missing):
-            release = wheel_rows.entry_of_release(row.releases, torch)
-            if row.with_torch and "{torch}" not in row.install and release is not None:
-                return name, f"{name}=={release}"
-        release = None if limit is None else wheel_rows.entry_of_release(limit.releases, torch)
-        if limit is not None and release is not None:
-            return name, f'"{limit.install}=={release}"' if "[" in limit.install else f"{limit.install}=={release}"
-    return "", ""
 
 
 def source_tree(values: Values, missing: MissingName) -> str:
     """The source tree of the package of the message, for a comment about DIRECTORY."""
     return extension_fixes.source_tree(missing, built_project(values, missing))
-
-
-def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
-    return None if target is None else replace(target, variant="", cuda=None)
-
-
-def hip_project(values: Values, missing: MissingName) -> str | None:
-    """The package of the message, if its sources differ in the HIP that they compile with."""
-    package = package_commands.find_package(missing, built_project(values, missing))
-    return None if package is None or not package.hip else package.name
 
 
 def package_of_file(values: Values, _missing: MissingName) -> str | None:
@@ -490,3 +401,9 @@ def install_built_torch(values: Values, missing: MissingName) -> str | None:
 def needs_checkout(_values: Values, _missing: MissingName) -> str:
     """The condition of `abiscan fix --apply`."""
     return extension_fixes.NEEDS_CHECKOUT
+
+
+def hip_project(values: Values, missing: MissingName) -> str | None:
+    """The package of the message, if its sources differ in the HIP that they compile with."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    return None if package is None or not package.hip else package.name

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.diagnosis import package_commands, torch_commands, torch_fixes
+from abiscan.diagnosis import (
+    package_commands,
+    torch_commands,
+    torch_fixes,
+    wheel_rows,
+)
+from abiscan.diagnosis.catalogue import load_packages
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.torch_facts import target_cuda
+from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
@@ -204,3 +211,50 @@ def _distribution(values: Values) -> str | None:
     package = package_of_name(name)
     # A package that is built in place has no distribution of its name.
     return normalised(name) if package is None or package.command else package.name
+
+
+def torch_requirements(values: Values, missing: MissingName) -> str | None:
+    """What the packages (value `project`) require of torch: `torchvision 0.29.1 requires torch>=2.14.0`; None if that
+    is not known of each."""
+    found = []
+    for package in (package_commands.find_package(missing, each) for each in values.get("project", "").split()):
+        if package is None or (requires := package.requires_torch) is None:
+            return None
+        name = f"{package.name} {requires.release}".rstrip()
+        requirement = {"": "no torch", "torch": "any torch"}.get(requires.requirement, requires.requirement)
+        found.append(f"{name} requires {requirement}")
+    return ", ".join(found) or None
+
+
+def keeps_any_torch(values: Values, missing: MissingName) -> str | None:
+    """Set if pip takes every torch for what the packages require."""
+    packages = [package_commands.find_package(missing, each) for each in values.get("project", "").split()]
+    required = [None if package is None else package.requires_torch for package in packages]
+    kept = required and all(each is not None and each.requirement in ("", "torch") for each in required)
+    return "yes" if kept else None
+
+
+def pinned_by(values: Values, missing: MissingName) -> str | None:
+    """The package with a release in the text, or the only one that it names (`requiring_package`), if each of its
+    releases allows one torch (vLLM, SGLang), and one is known for the value `torch`."""
+    return _pinned(values, missing)[0] or None
+
+
+def pinned_requirement(values: Values, missing: MissingName) -> str | None:
+    """The requirement of pip for that package with the value `torch`."""
+    return _pinned(values, missing)[1] or None
+
+
+def _pinned(values: Values, missing: MissingName) -> tuple[str, str]:
+    names = (*missing.log.releases, missing.log.project, values.get("requiring_package", "").lower())
+    torch = values.get("torch", "")
+    for name in () if is_for_hip(missing) else filter(None, names):
+        package, limit = load_packages.package_of_name(name), load_packages.torch_limits_by_name().get(name)
+        for row in () if package is None else wheel_rows.rows_of(package, missing):
+            release = wheel_rows.entry_of_release(row.releases, torch)
+            if row.with_torch and "{torch}" not in row.install and release is not None:
+                return name, f"{name}=={release}"
+        release = None if limit is None else wheel_rows.entry_of_release(limit.releases, torch)
+        if limit is not None and release is not None:
+            return name, f'"{limit.install}=={release}"' if "[" in limit.install else f"{limit.install}=={release}"
+    return "", ""

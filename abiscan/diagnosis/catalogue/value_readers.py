@@ -6,14 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from abiscan.diagnosis.catalogue import compiler_readers, file_readers, name_readers, python_readers, wheel_readers
+from abiscan.diagnosis.catalogue import (
+    compiler_readers,
+    file_readers,
+    function_readers,
+    name_readers,
+    python_readers,
+    wheel_readers,
+)
 from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
 from abiscan.diagnosis.messages.message_text import Hit
 
 VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     name.replace("_", "-"): reader
     for name, reader in functions_of(
-        *(compiler_readers, file_readers, name_readers, python_readers, wheel_readers)
+        *(compiler_readers, file_readers, function_readers, name_readers, python_readers, wheel_readers)
     ).items()
 }
 """Each public function of these modules is a reader; rows name it with hyphens."""

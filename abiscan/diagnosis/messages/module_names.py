@@ -1,0 +1,9 @@
+"""Names of Python modules in texts."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis.messages.text_facts import pattern_of
+
+
+def is_compiled_module(module: str) -> bool:
+    return pattern_of("compiled_module").fullmatch(module) is not None
