@@ -30,7 +30,7 @@ _EXPECTED = {
 _KEYS = {
     *("text", "texts", "thread", "torch", "several", "unanswered", "only_cause", "causes_have", "causes_lack"),
     *("has", "lacks"),
-    *("fix_begins", "fix_has", "fix_lines", "fix_lacks", "fix_ends", "notes_have", "title_lacks"),
+    *("fix_begins", "fix_has", "fix_lines", "fix_lacks", "fix_ends", "notes_have", "title_has", "title_lacks"),
     *("evidence_begins_with", "evidence_has", "evidence_lines", "evidence_lacks", *_EXPECTED),
 }
 

@@ -20,7 +20,8 @@ from abiscan.diagnosis.messages.gpu_vendors import find_capability, find_gpu_ven
         ("HIP是AMD提供的CUDA兼容层, 在AMD GPU上运行原本为NVIDIA GPU优化的代码", ""),
         ("gfx906 here, RTX 3090 there", ""),
         ("RTX 3090, but the log has /opt/rocm/bin/hipcc", "nvidia"),
-        ("/opt/rocm/bin/hipcc, CUDA 11.8", "amd"),
+        ("/opt/rocm/bin/hipcc, CUDA 11.8", ""),
+        ("/opt/rocm/bin/hipcc -DUSE_ROCM; nvcc not found", "amd"),
         ("torch 2.1.0 with CUDA 12.1", ""),
     ],
 )

@@ -219,17 +219,14 @@ def torch_bfloat16(values: Values, _missing: MissingName) -> str | None:
     return "yes" if values.get("half", "").endswith("::BFloat16") else None
 
 
-# c10/util/BFloat16-inl.h of torch 1.13; torch 1.12 has wheels for ROCm 5.1.1 and older, 1.13 for 5.2.
-_FIRST_WITH_BFLOAT16_LOAD: Final = (1, 13)
-_FIRST_ROCM_WITH_BFLOAT16_LOAD: Final = (5, 2)
+# c10/util/BFloat16-inl.h of torch 1.7.1, 1.8.1 and later, compiled by nvcc and by Clang with HIP's headers.
+_FIRST_WITH_BFLOAT16_LOAD: Final = (1, 8)
 
 
-def bfloat16_load(_values: Values, missing: MissingName) -> str | None:
-    """Whether torch has __ldg of its BFloat16: `yes` or `no`; None if its release is unknown, and ROCm is too old to
-    have wheels of such a torch alone."""
-    if missing.target is not None and (release := versions.order(missing.target.version)):
-        return "yes" if release >= _FIRST_WITH_BFLOAT16_LOAD else "no"
-    return "yes" if (versions.order(rocm_of(missing)) or ()) >= _FIRST_ROCM_WITH_BFLOAT16_LOAD else None
+def without_bfloat16_load(_values: Values, missing: MissingName) -> str | None:
+    """Set if torch is too old to have __ldg of its BFloat16."""
+    release = None if missing.target is None else versions.order(missing.target.version)
+    return "yes" if release and release < _FIRST_WITH_BFLOAT16_LOAD else None
 
 
 def cuda_is_named(_values: Values, missing: MissingName) -> str | None:

@@ -31,7 +31,8 @@ def find_gpu_vendor(text: str) -> str:
     # DTK uses AMD's names of architectures.
     if not found and not without_amd:
         with_rocm = is_shown("with_rocm", text) and not is_shown("with_cuda", text)
-        if with_rocm or is_shown("rocm_folder", text):
+        # A release of CUDA is the user's; a path is that of the torch which was installed by mistake.
+        if with_rocm or (is_shown("rocm_folder", text) and not is_shown("cuda", text)):
             return AMD
     if not found:
         return NO_GPU if is_shown("without_gpu", text) else ""
