@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec.structs import replace
 
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE, PASS
@@ -88,6 +89,21 @@ def _without_copies(found: list[Rewritten]) -> list[Rewritten]:
     return list(keyed.values())[::-1]
 
 
+def _in_own_files(found: list[Rewritten]) -> list[Rewritten]:
+    """Each file once; a draft for another module than that of an earlier draft of its name gets a number."""
+    taken: dict[tuple[str, bool], Rewritten] = {}
+    for each in found:
+        stem, suffix = os.path.splitext(each.path)
+        made, number = each, 1
+        while not made.before and made.changes and taken.get((made.path, True), made) != made:
+            number += 1
+            name = os.path.basename(stem)
+            text = each.after.replace(f"{name} import ", f"{name}_{number} import ")
+            made = replace(each, path=f"{stem}_{number}{suffix}", after=text)
+        taken[made.path, made.changes] = made
+    return list(taken.values())
+
+
 def _fix(
     paths: tuple[str, ...],
     wanted: frozenset[str],
@@ -111,7 +127,6 @@ def _fix(
     there: list[str] = []
     for path in paths:
         found += rewrite_tree(Path(path), wanted, errors, there, requested)
-    found = list({each.path: each for each in found}.values())
     if requested is not None:
         found = _without_copies(found)
         drafts = [each for each in found if not each.before]
@@ -126,6 +141,7 @@ def _fix(
                 f"for the module that Dynamo's message names",
                 err=True,
             )
+    found = _in_own_files(found)
     changed = [each for each in found if each.changes]
     if apply:
         _write(changed, force=force)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +160,20 @@ def test_registration_of_one_function(tmp_path: Path) -> None:
     unnamed = run("--function", "g", ".", cwd=tmp_path)
     assert unnamed.stdout.count(b"import MODULE_NAME as _bound") == 1
     assert b"binds `h`" in run("--function", "h", ".", cwd=tmp_path).stderr
+
+
+def test_two_modules_of_one_folder_bind_a_function(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.cpp").write_text(TWO_FUNCTIONS + f"PYBIND11_MODULE({name}, m) {{ BINDINGS }}\n")
+    done = run("--function", "g", ".", cwd=tmp_path)
+    drafts = done.stdout.split(b"--- /dev/null\n")[1:]
+    assert [re.search(rb"b/(\w+)\.py", draft)[1] for draft in drafts] == [b"g_operators", b"g_operators_2"]  # type: ignore[index]
+    assert [re.search(rb"import (\w+) as _bound", draft)[1] for draft in drafts] == [b"one", b"two"]  # type: ignore[index]
+    assert b"from g_operators_2 import g\n" in drafts[1]
+    assert b"several modules have g" in done.stderr
+    (only,) = run("--function", "two.g", ".", cwd=tmp_path).stdout.split(b"--- /dev/null\n")[1:]
+    assert b"+++ b/g_operators.py" in only
+    assert b"import two as _bound" in only
 
 
 def test_equal_sources_are_all_rewritten(tmp_path: Path) -> None:

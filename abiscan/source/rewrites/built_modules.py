@@ -11,10 +11,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 # A setup.py of known projects has less than 100 kB.
 _MAX_SETUP = 1 << 20
 _NAME = re.compile(r"[A-Za-z_][\w.]{0,200}", re.ASCII)
+# aiter's own function that builds a module takes its name so, and puts it into the package with the table of modules.
+_NAME_IN_PACKAGE = "md_name"
 
 
 class _Module(Struct, frozen=True):
@@ -29,13 +32,14 @@ class _Module(Struct, frozen=True):
     sources: tuple[str, ...]
 
 
-def module_of_setup(setup: str, source: str) -> str | None:
+def module_of_setup(setup: str, source: str, package: str = "") -> str | None:
     """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`, or the only module; None if
     unknown.
 
     Args:
         setup: text of setup.py.
         source: path of the source.
+        package: the package of the modules that the project compiles when it runs.
     """
     try:
         with warnings.catch_warnings():
@@ -43,7 +47,7 @@ def module_of_setup(setup: str, source: str) -> str | None:
             tree = ast.parse(setup if len(setup) <= _MAX_SETUP else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _chosen(list(_extensions(tree)), source)
+    return _chosen(list(_extensions(tree, package)), source)
 
 
 def _chosen(made: Sequence[_Module], source: str) -> str | None:
@@ -57,7 +61,7 @@ def _chosen(made: Sequence[_Module], source: str) -> str | None:
     return made[lengths.index(best)].name if best and lengths.count(best) == 1 else None
 
 
-def _extensions(tree: ast.Module) -> Iterator[_Module]:
+def _extensions(tree: ast.Module, package: str) -> Iterator[_Module]:
     """The calls that make extensions: `CUDAExtension`, a variable with this class, or a function of the file that
     returns one (`make_cuda_ext(name=..., module=..., sources=[...])`)."""
     strings, classes = _assigned(tree)
@@ -68,9 +72,12 @@ def _extensions(tree: ast.Module) -> Iterator[_Module]:
         if not isinstance(call, ast.Call) or id(call) in inner:
             continue
         called = _last_name(call.func)
-        # aiter calls a function of its own with the keyword md_name.
-        if called in makers or _is_extension(called, classes) or any(each.arg == "md_name" for each in call.keywords):
+        if called in makers or _is_extension(called, classes):
             yield _module_of(call, makers.get(called, ["name"]), strings)
+        elif (named := next((each for each in call.keywords if each.arg == _NAME_IN_PACKAGE), None)) is not None:
+            made = _module_of(call, ["name"], strings)
+            name = string_of(named.value, strings)
+            yield replace(made, name=f"{package}.{name}" if package and name is not None else None)
 
 
 def strings_assigned(tree: ast.Module) -> dict[str, str]:
@@ -118,7 +125,7 @@ def _is_maker(node: ast.AST, makers: Iterable[str]) -> bool:
 def _module_of(call: ast.Call, parameters: Sequence[str], strings: dict[str, str]) -> _Module:
     named: dict[str | None, ast.expr] = dict(zip(parameters, call.args, strict=False))
     named |= {each.arg: each.value for each in call.keywords}
-    name = string_of(named.get("name") or named.get("md_name"), strings)
+    name = string_of(named.get("name"), strings)
     package = string_of(named.get("module"), strings) if "module" in named else ""
     whole = None if name is None or package is None else f"{package}.{name}".lstrip(".")
     values = [each for argument in (*call.args[1:], *named.values()) for each in ast.walk(argument)]

@@ -83,10 +83,7 @@ def _built_module(path: str, package: str) -> str | None:
     project = read_project(next((text for folder in folders if (text := _build(folder, "pyproject.toml"))), ""))
     for folder in folders:
         setup, cmake = _build(folder, "setup.py"), _build(folder, "CMakeLists.txt")
-        found = module_of_setup(setup, path) if setup else None
-        if found and setup and f'md_name="{found}"' in setup:
-            # aiter builds its prebuilt module beside those of its table
-            return f"{package}.{found}" if package else None
+        found = module_of_setup(setup, path, package) if setup else None
         found = found or (module_of_cmake(cmake, path, project) if cmake else None)
         if found is not None:
             return found
