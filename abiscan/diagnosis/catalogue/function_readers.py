@@ -21,7 +21,7 @@ from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "function", "library", "bound", "capsule", "module", "of_python", "of_framework", "method"),
-    *("torch_file", "calls_bound", "callee", "as_imported", "reads_data", "other_binding", "outside", *_FRAME_VALUES),
+    *("torch_file", "of_random", "calls_bound", "callee", "as_imported", "reads_data", "other_binding", "outside", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -35,7 +35,9 @@ _FRAME = re.compile(
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
 # Their compiled modules are bound from C++, too, and are not to be registered by users.
-_FRAMEWORKS: Final = frozenset(("torch", "triton"))
+_FRAMEWORKS: Final = frozenset(("torch", "triton", "numpy", "scipy", "pandas"))
+# A part of a name, behind that of a package: the class `Engine` of `pkg.core.Engine.run`.
+_CLASS_OF_METHOD: Final = re.compile(r"(?<=\w)\.[A-Z]\w*[a-z]\w*\.\w+\Z")
 _NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset(
@@ -98,9 +100,11 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         found["of_python"] = name
         found["torch_file"] = "" if of_torch is None else of_torch[1]
     elif library in _FRAMEWORKS:
-        found["of_python"], found["of_framework"] = name, library
+        found["of_python"], found["of_framework"], found["of_random"] = name, library, "random" * (".random." in name)
     elif named is not None and named.re is skipped[0] and record is None and "." in named[2].rstrip("."):
         found["of_python"], found["method"] = name, named[2]
+    elif record is None and (method := _CLASS_OF_METHOD.search(name)) is not None:
+        found["of_python"], found["method"] = name, method[0][1:]
     if record is None and library in ("", "aiter") and function in _PYTHON_OF_AITER and "aiter" in hit.line + around:
         module, found["calls_bound"] = _PYTHON_OF_AITER[function], function
         name = function

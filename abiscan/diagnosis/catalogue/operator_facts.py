@@ -3,6 +3,7 @@ register as operators."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from abiscan.diagnosis import package_commands
@@ -51,6 +52,12 @@ def _package_of_operators(values: Values, missing: MissingName) -> Package | Non
         return package_commands.find_package(missing, namespace)
     package = packages_by_name().get(missing.log.project)
     return package if package is not None and package.modules else None
+
+
+def mutated_names(values: Values, _missing: MissingName) -> str | None:
+    """The arguments that a text says the function writes to, for `mutates_args`: `"q", "k"`."""
+    names = dict.fromkeys(re.findall(r"\b(?!and\b)[A-Za-z_]\w*", values.get("mutated", ""), re.ASCII))
+    return None if values.get("function", "") in names else ", ".join(f'"{name}"' for name in names) or None
 
 
 def registering_package(values: Values, missing: MissingName) -> str | None:
