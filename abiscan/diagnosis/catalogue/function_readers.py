@@ -21,7 +21,8 @@ from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "function", "library", "bound", "capsule", "module", "of_python", "of_framework", "method"),
-    *("torch_file", "of_random", "calls_bound", "callee", "as_imported", "reads_data", "other_binding", "outside", *_FRAME_VALUES),
+    *("of_random", "torch_file", "calls_bound", "callee", "as_imported", "reads_data", "other_binding", "outside"),
+    *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
 
