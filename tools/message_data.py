@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 
 import msgspec
 
 from abiscan.diagnosis.catalogue.message_row import Catalogue, CodeCauses
+from tools.pattern_needs import needs_of
 from tools.read_catalogue import read_catalogue, read_code_causes
 
 # Members of rows that `explain` does not use.
@@ -18,12 +20,18 @@ FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "me
 
 @functools.cache
 def catalogue() -> Catalogue:
-    """All rows, with examples.
+    """All rows, with examples, and with what matches of required finders need.
 
     Raises:
         InvalidMessage: a file is invalid; the message names the file and the row.
     """
-    return read_catalogue(FOLDER)
+    rows = read_catalogue(FOLDER)
+    required = {name for message in rows.message for name in message.must_find}
+    finders = (
+        msgspec.structs.replace(row, needs=needs_of(row.pattern, re.ASCII)) if row.name in required else row
+        for row in rows.finder
+    )
+    return msgspec.structs.replace(rows, finder=tuple(finders))
 
 
 def render(_current: str) -> str:

@@ -70,3 +70,10 @@ def answer_of_id(name: str) -> Answer:
 @cache
 def finder_of_name(name: str) -> Finder:
     return json.decode(load_catalogue().finder[name], type=Finder)
+
+
+@cache
+def required_finders() -> tuple[Finder, ...]:
+    """The finders that must match for a message."""
+    names = dict.fromkeys(name for message in load_catalogue().message for name in message.must_find)
+    return tuple(map(finder_of_name, names))

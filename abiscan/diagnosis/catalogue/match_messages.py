@@ -18,6 +18,7 @@ from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Whe
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.plain_forms import lower, plain_pattern, plain_word
+from abiscan.diagnosis.messages.text_facts import may_find
 from abiscan.model.gpu_toolkits import capability_of_name
 
 # Values for a location in a source.
@@ -124,6 +125,8 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
             return None
         quote = line[0] or quote
         _take(line, values)
+    if not hit.plain and not all(_may_find(hit, message, name) for name in message.must_find):
+        return None
     if message.requires or message.unless:
         around = _around(hit, message.around)
         unless, requires = message.unless, message.requires
@@ -132,15 +135,15 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
             unless, requires = tuple(map(plain_word, unless)), tuple(map(plain_word, requires))
         if any(word in around for word in unless) or not all(word in around for word in requires):
             return None
+    required = [_search(hit, message, name) for name in message.must_find]
+    if None in required:
+        return None
     if message.reader:
         read = VALUE_READERS[message.reader](hit, values)
         if read is None or not all(name in read for name in message.has):
             return None
         values |= read
-    for name in message.must_find:
-        found = _search(hit, message, name)
-        if found is None:
-            return None
+    for found in filter(None, required):
         _take(found, values)
     return _BLANKS.sub(" ", quote.strip(" \n:")), _find(hit, message, message.find, values)
 
@@ -170,6 +173,13 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     finder = finder_of_name(name)
     return next(filter(None, map(compiled(finder.pattern, hit.plain).search, _windows(hit, message, finder))), None)
+
+
+def _may_find(hit: Hit, message: Message, name: str) -> bool:
+    """Whether words of a finder are in the lines that it searches."""
+    finder = finder_of_name(name)
+    lines = 0 if finder.where is Where.LINE else finder.lines or message.around or 1
+    return may_find(finder, hit.text, hit.start_above(lines), hit.end_below(lines))
 
 
 def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import enum
 
 from msgspec import Struct
 
+from abiscan.diagnosis.catalogue.package_row import Need
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner
 from abiscan.model.subject import SubjectKind
@@ -53,6 +54,7 @@ class Finder(_Row, frozen=True, kw_only=True):
         pattern: regular expression with bounded repetitions and named groups.
         every: a value is all matches of its group, joined by blanks, not only the first.
         lines: number of lines below the anchor (`below`) or on each side (`around`); 0: `around` of the message.
+        needs: what a match has, for a finder that a message requires; `tools/generate.py` fills it in.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Finder(_Row, frozen=True, kw_only=True):
     pattern: str
     every: bool = False
     lines: int = 0
+    needs: tuple[Need, ...] = ()
 
 
 class AnswerCause(_Row, frozen=True, kw_only=True):

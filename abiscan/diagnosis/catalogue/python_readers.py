@@ -18,7 +18,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.module_names import is_compiled_module
 from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build, named_packages
-from abiscan.diagnosis.messages.text_facts import is_shown
+from abiscan.diagnosis.messages.text_facts import is_shown, may_show
 from abiscan.diagnosis.messages.text_facts import values as names_of
 from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARAMETERS, find_names, names_of_packages
 
@@ -209,7 +209,11 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
     """The words around the line that state that torch is no release on the package index (`said`), who built it
     (`origin`, see `find_other_build`), the extensions that are named there (`project`, joined by blanks), and `about`:
     these, else torch."""
-    around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
+    start, end = hit.start_above(_LINES_OF_REPORT), hit.end_below(_LINES_OF_REPORT)
+    may_be_prebuilt = all(may_show(fact, hit.text, start, end) for fact in ("torch_origin", "prebuilt"))
+    if not may_be_prebuilt and not may_show("source_build", hit.text, start, end):
+        return None
+    around = hit.text[start:end]
     other = find_other_build(around)
     if other is None or (other[0] != "source" and not is_shown("prebuilt", around)):
         return None
@@ -230,5 +234,8 @@ def built_extensions(hit: Hit, _values: Values) -> Values | None:
 
 def denied_source_build(hit: Hit, _values: Values) -> Values | None:
     """Set (`denied`) if the text around the line says that torch was not built from source."""
-    around = hit.preceding(_LINES_OF_COMMANDS) + hit.line + hit.following(_LINES_OF_COMMANDS)
+    start, end = hit.start_above(_LINES_OF_COMMANDS), hit.end_below(_LINES_OF_COMMANDS)
+    if not may_show("source_build", hit.text, start, end):
+        return None
+    around = hit.text[start:end]
     return {"denied": "yes"} if denies_source_build(around) else None

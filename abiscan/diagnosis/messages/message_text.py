@@ -191,22 +191,30 @@ class Hit(Struct, frozen=True):
 
     def following(self, lines: int = _CONTEXT) -> str:
         """The lines after this one."""
+        return self.text[self.end : self.end_below(lines)]
+
+    def preceding(self, lines: int = _CONTEXT) -> str:
+        """The lines before this one."""
+        return self.text[self.start_above(lines) : self.start]
+
+    def end_below(self, lines: int) -> int:
+        """The offset behind the lines after this one."""
         bound = min(len(self.text), self.end + _AROUND)
         end = self.end
         for _ in range(lines):
             found = self.text.find("\n", end + 1, bound)
             if found < 0:
-                return self.text[self.end : bound]
+                return bound
             end = found
-        return self.text[self.end : end]
+        return end
 
-    def preceding(self, lines: int = _CONTEXT) -> str:
-        """The lines before this one."""
+    def start_above(self, lines: int) -> int:
+        """The offset of the lines before this one."""
         bound = max(0, self.start - _AROUND)
         start = self.start
         for _ in range(lines):
             found = self.text.rfind("\n", bound, start - 1) if start > bound else -1
             if found < 0:
-                return self.text[bound : self.start]
+                return bound
             start = found + 1
-        return self.text[start : self.start]
+        return start

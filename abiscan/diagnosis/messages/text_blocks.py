@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from abiscan.diagnosis.messages.word_parts import WordParts, possible_words
@@ -37,6 +38,7 @@ class TextBlocks:
         self._starts.append(len(text))
         self._possible = None if words is None else possible_words(self._folded, words)
         self._blocks: dict[str, list[int]] = {}
+        self._with_needs: dict[str, list[int]] = {}
 
     def with_words(self, need: Need) -> set[int]:
         """The blocks of matches with a need."""
@@ -49,6 +51,15 @@ class TextBlocks:
         if need.lines or self._is_cut:
             found = [self._around(blocks, need) for blocks in found]
         return set.intersection(*found)
+
+    def may_match(self, key: str, needs: Iterable[Need], start: int, end: int) -> bool:
+        """Whether a match with one of the needs of a `key` may begin or end between two offsets."""
+        blocks = self._with_needs.get(key)
+        if blocks is None:
+            blocks = self._with_needs[key] = sorted(set[int]().union(*map(self.with_words, needs)))
+        first = bisect_right(self._starts, start) - 1
+        at = bisect_left(blocks, first)
+        return at < len(blocks) and self._starts[blocks[at]] < max(end, start + 1)
 
     def _around(self, blocks: set[int], need: Need) -> set[int]:
         """The blocks that a match extends to."""

@@ -10,13 +10,17 @@ from functools import cache, lru_cache, partial
 from typing import Final
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.package_row import TextFact
+from abiscan.diagnosis.catalogue.load_messages import required_finders
+from abiscan.diagnosis.catalogue.message_row import Finder
+from abiscan.diagnosis.catalogue.package_row import Need, TextFact
 from abiscan.diagnosis.messages.text_blocks import TextBlocks
 from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured
 from abiscan.diagnosis.messages.word_parts import WordParts, word_parts
 
-# Characters up to which words are searched sooner than their parts are made.
+# Characters up to which words are searched sooner than their parts are made, and from which on the words of finders are
+# searched, too: most parts of a log have none of them.
 _SHORT: Final = 2_000
+_LONG: Final = 16_384
 
 
 def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
@@ -30,6 +34,21 @@ def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
 def is_shown(fact: str, text: str) -> bool:
     """Whether a text shows a fact."""
     return any(True for _ in shown(fact, text))
+
+
+def may_show(fact: str, text: str, start: int, end: int) -> bool:
+    """Whether words of a fact are in a part of a text; quick for the many parts of a log."""
+    if len(text) < _LONG:
+        return True
+    needs = _needs(fact)
+    return not needs or _blocks(text).may_match(fact, needs, start, end)
+
+
+def may_find(finder: Finder, text: str, start: int, end: int) -> bool:
+    """Whether words of a finder of the message catalogue are in a part of a text; see `may_show`."""
+    if len(text) < _LONG or not finder.needs:
+        return True
+    return _blocks(text).may_match(f"{finder.name} of messages", finder.needs, start, end)
 
 
 def first_shown(fact: str, text: str) -> str:
@@ -99,16 +118,26 @@ def _found(pattern: Callable[[], re.Pattern[str]], rows: tuple[TextFact, ...], t
         yield from pattern().finditer(text, *span)
 
 
-@lru_cache(maxsize=2)
+# The whole text, its parts around a message and sentences in these.
+@lru_cache(maxsize=16)
 def _blocks(text: str) -> TextBlocks:
-    return TextBlocks(text, None if len(text) < _SHORT else _word_parts())
+    return TextBlocks(text, None if len(text) < _SHORT else _word_parts(len(text) >= _LONG))
 
 
 @cache
-def _word_parts() -> WordParts:
+def _word_parts(with_finders: bool) -> WordParts:
     """All words that rows need."""
-    words = (word for row in text_facts() for need in row.needs for group in need.words for word in group)
-    return word_parts(dict.fromkeys(words))
+    needs = [need for row in text_facts() for need in row.needs]
+    if with_finders:
+        needs += (need for finder in required_finders() for need in finder.needs)
+    return word_parts(dict.fromkeys(word for need in needs for group in need.words for word in group))
+
+
+@cache
+def _needs(fact: str) -> tuple[Need, ...]:
+    """The needs of all rows of a fact; empty if a row has none."""
+    rows = _rows(fact)
+    return tuple(need for row in rows for need in row.needs) if all(row.needs for row in rows) else ()
 
 
 @cache
