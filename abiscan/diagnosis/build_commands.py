@@ -277,8 +277,13 @@ def variables_of_build(package: Package) -> tuple[str, ...]:
     return (*package.environment, *package.force_build)
 
 
+def is_built_by_pip(package: Package) -> bool:
+    """Whether pip builds the package from the index or its repository, so that others can be in the same command."""
+    return not package.command and (package.sdist or bool(package.repository))
+
+
 def _is_built_alike(other: Package, package: Package) -> bool:
-    return (other.sdist or bool(other.repository)) and variables_of_build(other) == variables_of_build(package)
+    return is_built_by_pip(other) and variables_of_build(other) == variables_of_build(package)
 
 
 def with_build_tools(

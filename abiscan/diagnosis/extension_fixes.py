@@ -244,7 +244,8 @@ def _build_each(first: Package, missing: MissingName, others: Sequence[str]) -> 
     named = {each.name: each for each in (first, *filter(None, map(packages_by_name().get, others)))}
     alike: dict[tuple[str, ...], list[Package]] = {}
     for package in named.values():
-        alike.setdefault(build_commands.variables_of_build(package), []).append(package)
+        key = build_commands.variables_of_build(package)
+        alike.setdefault(key if build_commands.is_built_by_pip(package) else (package.name,), []).append(package)
     commands = (build_commands.build(lead, missing, [each.name for each in more]) for lead, *more in alike.values())
     return "\n".join(filter(None, commands)) or None
 
