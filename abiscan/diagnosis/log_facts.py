@@ -19,6 +19,7 @@ class LogFacts(Struct, frozen=True):
         only_wheel: whether there are no sources of the extension, or no compiler.
         keeps_source: whether the source of the extension is not to be changed.
         exporting_release_asked: whether the text asks which release of torch exports a symbol.
+        cpu_build: the words that show a CPU build of torch; empty if there are none.
         validity_asked: whether the text asks, or doubts, that the symbol is valid.
         compiled_for: the torch that the extension was built with, in words of the text; empty if unknown.
         companions: packages released with torch (`torchvision`) -> version with local label.
@@ -96,6 +97,7 @@ class LogFacts(Struct, frozen=True):
     installer: str = ""
     compiled_for: str = ""
     only_wheel: bool = False
+    cpu_build: str = ""
     validity_asked: bool = False
     exporting_release_asked: bool = False
     keeps_source: bool = False

@@ -245,6 +245,11 @@ def for_cpu(_values: Values, missing: MissingName) -> str | None:
     return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
 
 
+def cpu_build(_values: Values, missing: MissingName) -> str | None:
+    """The words of the text that show that the installed torch is a CPU build."""
+    return missing.log.cpu_build or None
+
+
 def gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
     """Set if the value `gpu` is newer than each of `supported`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]

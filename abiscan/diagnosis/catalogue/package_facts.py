@@ -151,6 +151,17 @@ def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:
     return list(groups.values())
 
 
+def clone_address(values: Values, missing: MissingName) -> str | None:
+    """The address of the git repository of the package of the message; None if unknown."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    return None if package is None else package.checkout or package.repository.partition("@")[0] or None
+
+
+def reinstalled_alone(values: Values, missing: MissingName) -> str | None:
+    """Set if the commands of `reinstall_package` leave torch as it is."""
+    return "yes" if "--no-deps" in (reinstall_package(values, missing) or "") else None
+
+
 def build_of_clone(values: Values, missing: MissingName) -> str | None:
     """The command that builds the package of the message from its repository, which pip clones with its submodules;
     None if the package index has its source."""

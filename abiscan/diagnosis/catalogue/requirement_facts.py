@@ -14,11 +14,14 @@ from abiscan.diagnosis import (
 from abiscan.diagnosis.catalogue import load_packages
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.catalogue.torch_facts import target_cuda
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.named_release import named_release, requirement
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
+from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.python_name_releases import (
     MODULE,
@@ -28,6 +31,7 @@ from abiscan.ownership.python_name_releases import (
     find_names,
     names_of_packages,
 )
+from abiscan.releases import companions
 from abiscan.releases.pythons import installable
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
@@ -214,24 +218,77 @@ def _distribution(values: Values) -> str | None:
 
 
 def torch_requirements(values: Values, missing: MissingName) -> str | None:
-    """What the packages (value `project`) require of torch: `torchvision 0.29.1 requires torch>=2.14.0`; None if that
-    is not known of each."""
-    found = []
-    for package in (package_commands.find_package(missing, each) for each in values.get("project", "").split()):
-        if package is None or (requires := package.requires_torch) is None:
-            return None
-        name = f"{package.name} {requires.release}".rstrip()
-        requirement = {"": "no torch", "torch": "any torch"}.get(requires.requirement, requires.requirement)
-        found.append(f"{name} requires {requirement}")
-    return ", ".join(found) or None
+    """What the packages (value `project`), each in the release that the text names, else in the newest known one, require
+    of torch: `torchvision 0.29.1 requires torch>=2.14.0`; None if that is not known of each."""
+    found = _requirements_on_torch(values, missing)
+    words = {"": "no torch", "torch": "any torch"}
+    return ", ".join(f"{name} requires {words.get(wanted, wanted)}" for name, wanted in found) or None
 
 
 def keeps_any_torch(values: Values, missing: MissingName) -> str | None:
     """Set if pip takes every torch for what the packages require."""
-    packages = [package_commands.find_package(missing, each) for each in values.get("project", "").split()]
-    required = [None if package is None else package.requires_torch for package in packages]
-    kept = required and all(each is not None and each.requirement in ("", "torch") for each in required)
-    return "yes" if kept else None
+    required = [wanted for _, wanted in _requirements_on_torch(values, missing)]
+    return "yes" if required and all(wanted in ("", "torch") for wanted in required) else None
+
+
+def keeps_this_torch(values: Values, missing: MissingName) -> str | None:
+    """`yes` if pip takes the target's torch, a release, for what the packages require, `no` if it replaces it; None if
+    that is unknown."""
+    required = [wanted.removeprefix("torch") for _, wanted in _requirements_on_torch(values, missing)]
+    if missing.target is None or missing.knowledge.target_from_source or not required:
+        return None
+    sides = {outside(wanted, missing.target.version) for wanted in filter(None, required)}
+    if sides & {"older", "newer"}:
+        return "no"
+    # Of a companion only the minor release of its torch is known.
+    return "yes" if sides <= {""} and not any(wanted.endswith(".*") for wanted in required) else None
+
+
+def asked_requirement(values: Values, missing: MissingName) -> str | None:
+    """The packages (value `project`) in the releases that the text names, as requirements of pip."""
+    packages = filter(
+        None, (package_commands.find_package(missing, each) for each in values.get("project", "").split())
+    )
+    named = ((each, _release_in_text(each, missing)) for each in packages)
+    return " ".join(requirement(each, release) if release else each.name for each, release in named) or None
+
+
+def _requirements_on_torch(values: Values, missing: MissingName) -> list[tuple[str, str]]:
+    """Name and release of each package of the value `project`, and its requirement; empty if one is unknown."""
+    found = []
+    for package in (package_commands.find_package(missing, each) for each in values.get("project", "").split()):
+        required = None if package is None else _requirement_on_torch(package, missing)
+        if package is None or required is None:
+            return []
+        found.append((f"{package.name} {required[0]}".rstrip(), required[1]))
+    return found
+
+
+def _requirement_on_torch(package: Package, missing: MissingName) -> tuple[str, str] | None:
+    known, named = package.requires_torch, _release_in_text(package, missing)
+    if named and (torch := _torch_of_release(package, named, missing)):
+        return named, f"torch=={torch}"
+    # Who requires a release of torch requires another one with each of its own.
+    is_same = known is not None and (known.requirement in ("", "torch") or named in ("", known.release))
+    return (known.release, known.requirement) if known is not None and is_same else None
+
+
+def _torch_of_release(package: Package, release: str, missing: MissingName) -> str:
+    """The torch that a release of a package requires: `2.6.0`, `2.4.*`; empty if unknown."""
+    if package.name in companions.COMPANIONS:
+        torch = companions.built_for(package.name, release) or ""
+        return f"{torch}.*" if torch.replace(".", "").isdigit() else ""
+    at = versions.order(release.partition(".post")[0])
+    for row in wheel_rows.rows_of(package, missing):
+        last = sorted((versions.order(each.partition(".post")[0]) or (), torch) for torch, each in row.releases.items())
+        if not row.with_torch or "{torch}" in row.install or at is None or not last or at < last[0][0]:
+            continue
+        return next((torch for newest, torch in last if at <= newest), "")
+    return ""
+
+
+def _release_in_text(package: Package, missing: MissingName) -> str:
+    return named_release(package, missing) or missing.log.asked_releases.get(package.name, "")
 
 
 def pinned_by(values: Values, missing: MissingName) -> str | None:

@@ -93,6 +93,7 @@ def log_facts(text: str) -> LogFacts:
         is_wsl=is_shown("is_wsl", text),
         installer=_installer(text),
         only_wheel=is_shown("only_wheel", text),
+        cpu_build=next((words for _, words in shown("cpu_build", text)), ""),
         validity_asked=is_shown("validity_asked", text),
         exporting_release_asked=is_shown("exporting_release_asked", text),
         keeps_source=is_shown("keeps_source", text),

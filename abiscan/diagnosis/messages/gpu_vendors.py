@@ -35,7 +35,7 @@ def find_gpu_vendor(text: str) -> str:
         if with_rocm or (is_shown("rocm_folder", text) and not is_shown("cuda", text)):
             return AMD
     if not found:
-        return NO_GPU if is_shown("without_gpu", text) else ""
+        return NO_GPU if is_shown("without_gpu", text) or is_shown("cpu_build", text) else ""
     return "" if NVIDIA in found and len(found) > 1 else found[0]
 
 

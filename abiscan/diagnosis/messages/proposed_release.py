@@ -21,6 +21,8 @@ def is_proposed(text: str, start: int, end: int) -> bool:
     window = text[max(0, start - _BEFORE) : start]
     ends = [match.end() for match in _END.finditer(window)]
     before = window[ends[-1] if ends else 0 :]
+    if is_shown("release_there", before.rstrip(" ")):
+        return False
     stop = _END.search(text, end, end + _AFTER)
     after = text[end : stop.end() if stop is not None else end + _AFTER]
     if (

@@ -59,7 +59,7 @@ def find_torch(text: str) -> str | None:
         # The torch of the build is not the one that loads the file, if the text names another.
         loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
         return _one_of(loading or list(versions))
-    named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled"))
+    named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled", "torch_of_page"))
     stated = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(stated) or None
 
@@ -125,7 +125,7 @@ def find_label(text: str) -> str:
 def find_variant(text: str) -> str:
     """The variant of the only CUDA release that a text names; empty if it names several, or none."""
     said = [
-        match[1].replace(".", "")
+        captured(match).replace(".", "")
         for match in matches("cuda_said", text)
         if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
     ]
