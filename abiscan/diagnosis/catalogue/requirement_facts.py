@@ -218,8 +218,8 @@ def _distribution(values: Values) -> str | None:
 
 
 def torch_requirements(values: Values, missing: MissingName) -> str | None:
-    """What the packages (value `project`), each in the release that the text names, else in the newest known one, require
-    of torch: `torchvision 0.29.1 requires torch>=2.14.0`; None if that is not known of each."""
+    """What the packages (value `project`) require of torch, each in the release that the text names, else in the newest
+    known one: `torchvision 0.29.1 requires torch>=2.14.0`; None if that is not known of each."""
     found = _requirements_on_torch(values, missing)
     words = {"": "no torch", "torch": "any torch"}
     return ", ".join(f"{name} requires {words.get(wanted, wanted)}" for name, wanted in found) or None
@@ -246,10 +246,8 @@ def keeps_this_torch(values: Values, missing: MissingName) -> str | None:
 
 def asked_requirement(values: Values, missing: MissingName) -> str | None:
     """The packages (value `project`) in the releases that the text names, as requirements of pip."""
-    packages = filter(
-        None, (package_commands.find_package(missing, each) for each in values.get("project", "").split())
-    )
-    named = ((each, _release_in_text(each, missing)) for each in packages)
+    found = (package_commands.find_package(missing, each) for each in values.get("project", "").split())
+    named = ((each, _release_in_text(each, missing)) for each in filter(None, found))
     return " ".join(requirement(each, release) if release else each.name for each, release in named) or None
 
 
