@@ -16,7 +16,7 @@ from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU, XPU
-from abiscan.diagnosis.messages.read_text import ReadText, read_text
+from abiscan.diagnosis.messages.read_text import ReadText, read_present, read_text
 from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile
@@ -85,7 +85,16 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> E
     """
     if re.search(_WINDOWS_LIBRARY, text) and (listed := _listed_imports(text, options)) is not None:
         return Explanation((listed,))
-    read = with_generated_module(read_text(text))
+    present = read_present(text)
+    if (
+        present is not None
+        and (explained := _explained(with_generated_module(present), text, options, needed_by)).subjects
+    ):
+        return explained
+    return _explained(with_generated_module(read_text(text)), text, options, needed_by)
+
+
+def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str | None) -> Explanation:
     here = options.python_named or any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
     subjects = _subjects(read, knowledge, options, needed_by, here=here)

@@ -6,8 +6,10 @@ from msgspec import Struct
 
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.log_facts import LogFacts
+from abiscan.diagnosis.messages.bare_names import is_typed
 from abiscan.diagnosis.messages.find_log_facts import log_facts
 from abiscan.diagnosis.messages.find_messages import find_messages
+from abiscan.diagnosis.messages.former_errors import names_error, without_former
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_paths import paths_in
 from abiscan.diagnosis.messages.message_text import clean
@@ -38,3 +40,13 @@ def read_text(text: str) -> ReadText:
     """Read a text; linear in its length."""
     text = clean(text)
     return ReadText(text, find_messages(text), log_facts(text), paths_in(text))
+
+
+def read_present(text: str) -> ReadText | None:
+    """Read a typed text without the clauses about former errors; None if it has none, or no other error."""
+    text = clean(text)
+    present = without_former(text, solved=True) if is_typed(text) else text
+    if present == text or not names_error(present):
+        return None
+    facts = log_facts(without_former(text, solved=False))
+    return ReadText(present, find_messages(present), facts, paths_in(text))
