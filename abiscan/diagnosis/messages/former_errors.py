@@ -43,7 +43,7 @@ def _former(text: str, solved: bool) -> Iterator[tuple[int, int]]:
         if is_first or start in present:
             begin, since = start, -1
         marker = next(matches_and_values("former_error", text[start:end]), None)
-        # "I had this error" may be the present one, if nothing else is said of it.
+        # "I had this error" may be the present one, if no clause contrasts it with another.
         is_other = marker is not None and (start in present or present[-1:] > [start] or (not marker[0] and start > 0))
         if since < 0 and marker is not None and is_other:
             since = start + marker[1].start()
