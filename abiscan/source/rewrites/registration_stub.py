@@ -175,7 +175,7 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
             condition = f"# The bound function returns {name}, which an operator may not: use {name} as its result.\n"
     if without:
         condition += f"# Left out, with their defaults: {', '.join(without)}.\n"
-    fake = "return None" if result == "None" else _RAISE.format(name=function.name)
+    fake = "return None" if result == "None" else _RAISE.format(name=function.name, number=_number_of_fake(result))
     return _TEMPLATE.format(
         condition=condition,
         namespace=namespace,
@@ -249,6 +249,11 @@ def _text(words: tuple[str, ...]) -> str:
     return re.sub(r" ?(::|<) ?| (?=[>,*&])", r"\1", " ".join(known))[:80]
 
 
+def _number_of_fake(result: str) -> str:
+    """What a fake function returns for an int beside tensors: a constant would stay in the graph."""
+    return ", torch.library.get_ctx().new_dynamic_size() for the int" if re.search(r"\[.*\bint\b", result) else ""
+
+
 def _returns_nothing(signature: PybindSignature) -> bool:
     return signature.result[-1:] == ("void",)
 
@@ -256,7 +261,7 @@ def _returns_nothing(signature: PybindSignature) -> bool:
 # torch.compile raises for any other result of an operator that writes to an argument, as with "unknown": "custom
 # operator whose output has alias annotations" (torch/_subclasses/functional_tensor.py).
 _RETURNS_TENSORS = re.compile(r"None|torch\.Tensor|Tuple\[torch\.Tensor(?:, torch\.Tensor)*\]")
-_RAISE = 'raise NotImplementedError("{name}: return empty tensors of the shapes and dtypes of the result")'
+_RAISE = 'raise NotImplementedError("{name}: return empty tensors of the shapes and dtypes of the result{number}")'
 _TEMPLATE = """
 {condition}@torch.library.custom_op("{namespace}::{name}", mutates_args={mutates})
 def {name}({parameters}) -> {result}:
