@@ -2,8 +2,9 @@
 
     python tools/build_python_names.py WHEEL...
 
-Only the sources (`.py`, `.pyi`) in a wheel are read. A wheel of any platform will do, one per release; names that some
-release of the package lacks are stored.
+Only the sources (`.py`, `.pyi`) in a wheel are read, and the strings of libtorch_python. A wheel of any platform will
+do, one per release (of torch for macOS: its linker keeps each string). NumPy is imported, by the Python of its wheel.
+Packages without a wheel stay as they are. Names that some release of the package lacks are stored.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import json
 import re
+import subprocess
 import sys
+import tempfile
 import warnings
 import zipfile
 from collections import defaultdict
@@ -28,6 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from write_data import write_compressed  # noqa: E402 - of this work tree, installed or not
 
+from abiscan.data import read_compressed  # noqa: E402
 from abiscan.ownership.python_name_releases import FILE, MODULE  # noqa: E402
 
 TESTS = re.compile(
@@ -45,6 +50,7 @@ _INTERNAL = re.compile(
     r"|^(?:pytorch_lightning|torchmetrics)\.\w+\.|^(?:accelerate|peft|timm|torchvision)(?:\.\w+){3}"
     r"|^huggingface_hub\.(?:inference|cli|keras_mixin)"
     r"|^timm\.models\.(?!layers|registry|helpers|factory|_)"
+    r"|^flash_attn\.(?:cute|flash_attn_triton_amd|models)\."
 )
 # In these, and in modules below `a.b.c`, only functions and classes that the newest release lacks are stored: there are
 # too many others.
@@ -55,6 +61,38 @@ _MANY = re.compile(
 _CONSTANT = re.compile(r"[A-Z0-9_]+|_\w+|logger")
 _OTHERS = re.compile(r"__|(?:TF|Flax)[A-Z]")
 _TENSOR: Final = ("Tensor", "TensorBase", "_TensorBase")
+_BOUND: Final = "torch._C"
+_USED_OF_BOUND = re.compile(r"(?<!\w)_C\.(\w{3,96})(?!\w|\.)")
+_STRING = re.compile(rb"(?<=\0)(?:torch\.)?(?:_C\.)?([A-Za-z_]\w{2,95})(?=\0)")
+
+_IMPORTED: Final = "numpy"
+# Prints the names of each module; most that are deprecated are in no dir(), but in tables of __init__.py.
+_LIST_NAMES: Final = """
+import importlib, json, pathlib, pkgutil, re, sys, types, warnings
+warnings.simplefilter("ignore")
+import numpy
+others = re.compile(r"[.](_.*|tests?|testing|conftest|setup|distutils|f2py|typing|polynomial|fft|ma)([.]|$)|_tests?$")
+words = set(re.findall(r"\\w{2,64}", pathlib.Path(numpy.__file__).read_text()))
+found = {}
+for name in ["numpy", *(each.name for each in pkgutil.walk_packages(numpy.__path__, "numpy.", lambda name: None))]:
+    found[name] = []
+    if not others.search(name):
+        try:
+            module = importlib.import_module(name)
+        except Exception:
+            continue
+        names = set(dir(module)) | (words if name == "numpy" else set())
+        if name.startswith("numpy.core"):  # passes names on to numpy._core
+            names |= set(dir(sys.modules.get("numpy._core" + name[10:])))
+        for each in sorted(names):
+            try:
+                is_name = not isinstance(getattr(module, each), types.ModuleType)
+            except (AttributeError, RuntimeError):
+                continue
+            if is_name and not each.startswith("_"):
+                found[name].append(each)
+print(json.dumps(found))
+"""
 
 
 class Module:
@@ -65,6 +103,7 @@ class Module:
         self.stars: list[str] = []
         self.members: dict[str, set[str]] = defaultdict(set)
         self.late: set[str] = set()
+        self.used: set[str] = set(_USED_OF_BOUND.findall(text)) if name.startswith("torch.") else set()
         self.exported: list[str] | None = None
         self._package = name if is_package else name.rpartition(".")[0]
         self._root = name.partition(".")[0]
@@ -149,6 +188,11 @@ class Release:
             read: cache of files by path, CRC-32 and size: most are the same in consecutive releases.
         """
         self._modules: dict[str, list[Module]] = defaultdict(list)
+        self.scopes: dict[str, set[str]] = defaultdict(set)
+        self.strings: set[str] = set()
+        if package == _IMPORTED:
+            self._import(wheel)
+            return
         with zipfile.ZipFile(wheel) as archive:
             for entry in archive.infolist():
                 stem, _, suffix = entry.filename.rpartition(".")
@@ -167,10 +211,23 @@ class Release:
             for member in archive.namelist():
                 if found := re.fullmatch(rf"({package}(?:/\w+)*)(?:\.[\w-]+)?\.(?:so|pyd)", member):
                     self._modules.setdefault(found[1].replace("/", "."), [])
-        self.scopes: dict[str, set[str]] = defaultdict(set)
+                if re.fullmatch(r"torch/lib/libtorch_python\.\w+", member):
+                    self.strings = {each.decode() for each in _STRING.findall(archive.read(member))}
         for name in sorted(self._modules):
             if not _INTERNAL.search(name):
                 self._add(name, package)
+
+    def _import(self, wheel: Path) -> None:
+        tag = next(iter(parse_wheel_filename(wheel.name)[3])).interpreter
+        with tempfile.TemporaryDirectory() as folder:
+            zipfile.ZipFile(wheel).extractall(folder)
+            command = [f"python{tag[2]}.{tag[3:]}", "-c", _LIST_NAMES]
+            listed = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True).stdout
+        for name, names in json.loads(listed).items():
+            self.scopes[name].update(names)
+            head, _, tail = name.rpartition(".")
+            self.scopes[head] |= {tail, tail + MODULE} if head else set()
+        self.scopes.pop("", None)
 
     def _add(self, name: str, package: str) -> None:
         self.scopes[name] |= self._visible(name, frozenset())
@@ -184,7 +241,9 @@ class Release:
                 m for each in ("torch", "torch._C", "torch.tensor", "torch._tensor") for m in self._modules[each]
             ]
             self.scopes["torch.Tensor"] = {one for m in sources for owner in _TENSOR for one in m.members[owner]}
-        if name == package:
+            self.scopes[_BOUND] = self._visible(_BOUND, frozenset())
+            self.scopes[_BOUND] |= {one for each in self._modules.values() for m in each for one in m.used}
+        if name == package and name != "torch":
             self.scopes[name] |= {one for each in self._modules[name] for one in each.late}
             if "define_import_structure" in self.scopes[name]:  # transformers
                 models = (
@@ -208,6 +267,11 @@ def table(package: str, releases: Mapping[str, Release]) -> Iterator[str]:
     """The lines of one package: its releases, then `SCOPE<tab>MASK<tab>NAMES`."""
     known = sorted(releases, key=Version)
     yield " ".join([f"[{package}]", *known])
+    # Stubs lack names that the compiled module has, and keep removed ones; that of macOS has none of CUDA.
+    bound = {name for each in releases.values() for name in each.scopes.get(_BOUND, ())}
+    compiled = {name for each in releases.values() for name in each.strings}
+    for each in releases.values() if bound else ():
+        each.scopes[_BOUND] = each.scopes[_BOUND] - compiled | bound & each.strings
     scopes = sorted({scope for each in releases.values() for scope in each.scopes})
     # Names that others define.
     common = {
@@ -250,8 +314,10 @@ def main() -> None:
         name, version, _build, _tags = parse_wheel_filename(wheel.name)
         package = canonicalize_name(name).replace("-", "_")
         releases[package][version.base_version] = Release(wheel, package, read)
-    lines = [line for package in sorted(releases) for line in table(package, releases[package])]
-    write_compressed(FILE, "\n".join(lines))
+    parts = dict(re.findall(r"(?ms)^\[(\w+)(\] .*?)(?=\n\[|\Z)", read_compressed(FILE)))
+    tables = {package: f"[{package}{rest}" for package, rest in parts.items()}
+    tables |= {package: "\n".join(table(package, releases[package])) for package in releases}
+    write_compressed(FILE, "\n".join(tables[package] for package in sorted(tables)))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,13 @@ from abiscan.ownership.python_name_releases import FILE, MODULE, find_names
         ("torchvision.transforms", f"functional_tensor{MODULE}", ">=0.5.0,<0.17.0"),
         ("transformers", "top_k_top_p_filtering", "<4.39.0"),
         ("huggingface_hub", "cached_download", "<0.26.0"),
+        ("torch._C", "_set_torch_function_mode", ">=1.12.0,<2.0.0"),
+        ("torch._C", "_cuda_beginAllocateCurrentStreamToPool", ">=2.1.0"),
+        ("numpy", "int", "<1.24.0"),
+        ("numpy", "Inf", "<2.0.0"),
+        ("numpy", "in1d", "<2.4.0"),
+        ("flash_attn.flash_attn_interface", "flash_attn_unpadded_func", "<2.0.0"),
+        ("mmcv", f"runner{MODULE}", "<2.0.0"),
     ],
 )
 def test_releases_of_a_name(module: str, name: str, specifier: str) -> None:

@@ -51,10 +51,13 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
     return found if file is None else {**found, "for_python": f"{file[1]}.{file[2]}"}
 
 
-def package_module(_hit: Hit, values: Values) -> Values | None:
-    """`project` of the module `name`, if it is a Python module of a package of the catalogue, not a compiled one."""
+def package_module(hit: Hit, values: Values) -> Values | None:
+    """`project` of the module `name`, if it is a Python module of a package of the catalogue, not a compiled one, and
+    not one that other releases of it have (`python_name`)."""
     name = values["name"]
     project = name.partition(".")[0]
+    if python_name(hit, values) is not None:
+        return None
     compiled = is_compiled_module(name) and name != project
     return {"project": project} if is_module_of_package(project) and not compiled else None
 
@@ -99,7 +102,7 @@ def python_name(hit: Hit, values: Values) -> Values | None:
     if module == "Tensor":
         module = "torch.Tensor"
     names = find_names(module)
-    if names is None:
+    if names is None or (names.package == "numpy" and beside_torch(hit, values) is None):
         return None
     while is_module and not names.ranges(module, name + MODULE) and "." in module:
         module, _, name = module.rpartition(".")
@@ -111,6 +114,16 @@ def python_name(hit: Hit, values: Values) -> Values | None:
         return None
     found = {"module": module, "name": name, "package": package, **({"missing_module": "yes"} if is_module else {})}
     return {**found, "project": last} if last and last != package else found
+
+
+_NAME: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9_]{1,40}", re.ASCII)
+
+
+def beside_torch(hit: Hit, _values: Values) -> Values | None:
+    """None, unless the text around names torch or a package that is built for it: programs without torch use NumPy,
+    too."""
+    around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
+    return {} if any(map(package_of_name, set(_NAME.findall(around)) - {"numpy"})) else None
 
 
 _IMPORT_FROM: Final = re.compile(r"(?<![^\n>]) {0,64}from ([A-Za-z][\w.]{1,250}) import ")
