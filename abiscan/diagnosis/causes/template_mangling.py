@@ -297,7 +297,10 @@ def _rewrite(missing: MissingName, beginning: str | None) -> str:
     if beginning is not None:
         at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
         argument = _BUILTIN.get(beginning[at : at + 1], "T")
-    argument = "int64_t" if argument == ("long long" if missing.macho else "long") else safe(argument, "T")
+    # `unsigned char` is two words.
+    letter = missing.name.partition(f"{missing.cxx.base}I")[2].removeprefix("K")[:1]
+    named = _BUILTIN.get(letter, "T")
+    argument = "int64_t" if argument == ("long long" if missing.macho else "long") else safe(argument, named)
     accessor = _data_ptr(missing, beginning or missing.name, argument)
     if not accessor or not is_const:
         return accessor
