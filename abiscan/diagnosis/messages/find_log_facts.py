@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.log_facts import LogFacts
+from abiscan.diagnosis.messages.former_release import present
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
@@ -117,8 +118,9 @@ def _program(text: str) -> str:
 
 
 def _python(text: str) -> tuple[int, int] | None:
-    for matches in matches_by_row("python", text):
-        found = {(int(match[1]), int(match[2])) for match in matches}
+    for row in matches_by_row("python", text):
+        stated = ((*match.span(), tuple(filter(None, match.groups()))) for match in row)
+        found = {(int(major), int(minor)) for major, minor in present(text, stated)}
         if len(found) == 1:
             return found.pop()
     return None

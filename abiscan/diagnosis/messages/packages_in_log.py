@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.messages.former_release import present
 from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.diagnosis.messages.source_builds import built_packages, named_packages
-from abiscan.diagnosis.messages.text_facts import first_match, is_shown, matches, values
+from abiscan.diagnosis.messages.text_facts import first_match, is_shown, matches, pattern_of, values
 from abiscan.diagnosis.messages.values_in_text import captured, matches_of
 
 _MOST_RELEASES: Final = 500
@@ -54,27 +55,32 @@ def find_release(project: str, text: str) -> str:
     package = package_of_name(project) if project else None
     if package is None:
         return ""
-    names = "|".join(re.escape(name).replace("\\-", "[-_ ]") for name in (package.name, *package.modules))
-    releases = re.compile(
-        rf"(?<![\w.-])(?:py)?(?:{names})(?:[ =:@-]{{0,4}}|\nVersion: )(?:version ?)?v?(\d{{1,3}}(?:\.\d{{1,5}}){{1,3}}"
-        r"(?:\.?(?:post|rc|a|b|dev)\d{1,8})?)(?![\w.]\w)",
-        re.ASCII | re.IGNORECASE,
-    )
-    found = (match for match in matches_of(releases, text) if not is_proposed(text, match.start(), match.end(1)))
-    return next((match[1] for match in found), "")
+    longest_first = sorted((package.name, *package.modules), key=len, reverse=True)
+    names = "|".join(re.escape(name).replace("\\-", "[-_ ]") for name in longest_first)
+    behind = pattern_of("release_behind_name")
+    found: list[tuple[int, int, str]] = []
+    for name in matches_of(re.compile(rf"(?<![\w.-])(?:py)?(?:{names})", re.ASCII | re.IGNORECASE), text):
+        release = behind.match(text, name.end())
+        if release is not None and not is_proposed(text, name.start(), release.end()):
+            found.append((name.start(), release.end(), captured(release)))
+    return next(iter(present(text, found)), "")
 
 
 def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
     """The first releases that a text gives beside names of packages, in lower case: those that are there, and those
     that it asks about."""
-    there: dict[str, str] = {}
+    found: dict[str, list[tuple[int, int, str]]] = {}
     asked: dict[str, str] = {}
     for match in itertools.islice(matches("release_of", text), _MOST_RELEASES):
-        found = asked if is_proposed(text, match.start(), match.end()) else there
-        found.setdefault(match[1].lower().replace("_", "-"), match[3] or match[2])
+        name, release = match[1].lower().replace("_", "-"), captured(match)
+        if is_proposed(text, match.start(), match.end()):
+            asked.setdefault(name, release)
+        else:
+            found.setdefault(name, []).append((match.start(), match.end(), release))
+    there = {name: releases[0] for name, each in found.items() if (releases := present(text, each))}
     alone = first_match("release_asked_alone", text) if len(there) == 1 and not asked else None
     if alone is not None:
-        asked[next(iter(there))] = alone[1] or alone[2]
+        asked[next(iter(there))] = captured(alone)
     return there, asked
 
 

@@ -6,8 +6,10 @@ other, none is used."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
+from abiscan.diagnosis.messages.former_release import present
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.diagnosis.messages.text_facts import (
@@ -29,30 +31,24 @@ _OF_DRIVER: Final = "Driver Version"
 # Of torch.__config__.show(), and the characters behind it that have the compiler flags of torch.
 _BUILT_WITH: Final = "PyTorch built with:"
 _FLAGS: Final = 8_192
+# The rank of a version in a sentence among the rows of `torch_beside`.
+_SAID: Final = 2
 
 
 def find_torch(text: str) -> str | None:
     if only := next(filter(None, map(only_value, values_by_row("torch", text))), ""):
         return only
-    said: dict[int, dict[str, None]] = {}
+    stated: list[tuple[int, int, tuple[int, str]]] = []
     at = text.find("orch")
     for _ in range(MOST_PLACES):
         if at < 0:
             break
         if _is_torch_itself(text, at):
-            for rank, pattern in enumerate(patterns_of("torch_beside")):
-                found = pattern.match(text, at)
-                if found is not None and is_proposed(text, _start_of_name(text, at), found.end(found.lastindex or 0)):
-                    break
-                if found is not None and is_version(captured(found)) and not _OF_CUDA.match(captured(found)):
-                    said.setdefault(rank, {})[captured(found)] = None
-                    break
-            else:
-                before = pattern_of("torch_version_before").search(text[max(0, at - 96) : at - 1])
-                before = before or _moved_to(text, at)
-                if before is not None:
-                    said.setdefault(rank, {})[captured(before)] = None
+            stated += _stated_at(text, at)
         at = text.find("orch", at + 4)
+    said: dict[int, dict[str, None]] = {}
+    for rank, version in present(text, stated):
+        said.setdefault(rank, {})[version] = None
     compiled_for = find_compiled_for(text)
     if said:
         versions = said[min(said)]
@@ -60,8 +56,29 @@ def find_torch(text: str) -> str | None:
         loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
         return _one_of(loading or list(versions))
     named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled", "torch_of_page"))
-    stated = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
-    return _one_of(stated) or None
+    labelled = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
+    return _one_of(labelled) or None
+
+
+def _stated_at(text: str, at: int) -> Iterator[tuple[int, int, tuple[int, str]]]:
+    """The version that the text gives of the torch of which `orch` at an offset is the end, with its bounds and the
+    reliability of its form (0 is the best); nothing for a proposed one."""
+    start = _start_of_name(text, at)
+    moved = pattern_of("torch_moved_to").match(text, at)
+    if moved is not None and is_shown("torch_moved", text[max(0, at - 32) : at - 1]):
+        if not is_proposed(text, start, moved.end()):
+            yield moved.start(moved.lastindex or 0), moved.end(), (_SAID, captured(moved))
+        return
+    for rank, pattern in enumerate(patterns_of("torch_beside")):
+        found = pattern.match(text, at)
+        if found is not None and is_proposed(text, start, found.end(found.lastindex or 0)):
+            return
+        if found is not None and is_version(captured(found)) and not _OF_CUDA.match(captured(found)):
+            yield start, found.end(found.lastindex or 0), (rank, captured(found))
+            return
+    before = pattern_of("torch_version_before").search(text[max(0, at - 96) : at - 1])
+    if before is not None:
+        yield start, at + 4, (_SAID, captured(before))
 
 
 def find_compiled_for(text: str) -> str:
@@ -79,13 +96,7 @@ def _is_torch_itself(text: str, at: int) -> bool:
         return True
     if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):
         return False
-    return not is_shown("other_torch", before) and not is_shown("not_there", before)
-
-
-def _moved_to(text: str, at: int) -> re.Match[str] | None:
-    found = pattern_of("torch_moved_to").match(text, at)
-    is_moved = found is not None and is_shown("torch_moved", text[max(0, at - 32) : at - 1])
-    return found if is_moved and found and not is_proposed(text, _start_of_name(text, at), found.end(1)) else None
+    return not is_shown("not_there", before)
 
 
 def _start_of_name(text: str, at: int) -> int:
@@ -129,6 +140,7 @@ def find_variant(text: str) -> str:
         for match in matches("cuda_said", text)
         if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
     ]
+    said = said or [release.replace(".", "") for release in values("toolkit", text)]
     found = only_value(said or values("cuda_of_package", text))
     return found and f"cu{found}"
 

@@ -1,0 +1,131 @@
+"""The answer to a message follows from its facts: however a text states one, and whatever else it says. The texts are
+combinations of `data/relations.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from abiscan.diagnosis import explain
+from abiscan.diagnosis.log_facts import LogFacts
+from abiscan.diagnosis.messages.find_log_facts import log_facts
+from abiscan.diagnosis.messages.message_text import clean
+from abiscan.releases import ReleaseIndex
+from tests.diagnosis.reported import DATA, knowledge_of_text
+
+_TABLES = tomllib.loads((DATA / "relations.toml").read_text(encoding="utf-8"))
+_MESSAGES: list[tuple[str, str]] = [(cause, message) for cause, message in _TABLES["messages"]]
+# Each text replaces {release}, {past} and {name} by those of one row.
+_VALUES = (
+    {"release": "2.4.0", "past": "2.2.1", "name": "torch-scatter"},
+    {"release": "1.13.1", "past": "2.0.1", "name": "flash_attn"},
+    {"release": "2.9.1", "past": "2.7.0", "name": "vLLM"},
+    {"release": "2.6.0", "past": "2.5.1", "name": "xformers"},
+)
+# A text that is more than a sentence is on lines of its own.
+_LINES = re.compile(r"\n|\||\s{2}|\A(?:>>>|[-*$\" ]|FROM )")
+# What a text names beside its torch is no fact about it.
+_NAMED = ("releases", "asked_releases")
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    return re.sub(r"\{(release|past|name)\}", lambda name: values[name[1]], text)
+
+
+def _combined(text: str, message: str) -> list[str]:
+    """The text at each place beside a message."""
+    places = [place.format(text=text, message=message) for place in _TABLES["lines"]]
+    if _LINES.search(text) is None:
+        places += [place.format(text=text.rstrip(".,:"), message=message) for place in _TABLES["sentences"]]
+    return places
+
+
+def _sample(texts: list[str], name: str, most: int) -> list[str]:
+    """Some of the texts, the same for the same name."""
+    return sorted(texts, key=lambda text: zlib.crc32(f"{name}{text}".encode()))[:most]
+
+
+def _stated(facts: LogFacts, name: str, values: dict[str, str]) -> str:
+    """A fact as a row of the file has it."""
+    if name == "release":
+        return (facts.torch or "").partition("+")[0]
+    if name == "package":
+        package = values["name"].lower().replace("_", "-")
+        return (facts.project_release if facts.project == package else "") or facts.releases.get(package, "")
+    value = getattr(facts, name)
+    return ".".join(map(str, value)) if isinstance(value, tuple) else value or "unknown" * (name == "torch")
+
+
+def _misread(states: dict[str, str], text: str, most: int) -> Iterator[tuple[str, str]]:
+    """The texts, of a sample, of which a fact is another than the one that they state."""
+    for values in _VALUES:
+        combined = [each for message in _FACTLESS for each in _combined(_filled(text, values), message)]
+        for each in _sample(combined, values["release"], most):
+            facts = log_facts(clean(each))
+            for name, value in states.items():
+                found = _stated(facts, name, values)
+                if found != _filled(value, values):
+                    yield each, f"{name} {found}"
+
+
+# Messages without a fact about the environment.
+_FACTLESS = [message for _, message in _MESSAGES if log_facts(message) == LogFacts()]
+_WORDINGS = [(row["states"], text) for row in _TABLES["wording"] for text in row["texts"]]
+_SILENT = [(set(row.get("facts", ())), text) for row in _TABLES["silent"] for text in row["texts"]]
+
+
+@pytest.mark.parametrize("row", _TABLES["wording"], ids=lambda row: str(row["states"]))
+def test_a_stated_fact(row: dict[str, dict[str, str]]) -> None:
+    assert [found for text in row["texts"] for found in _misread(row["states"], text, 1)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("states", "text"), _WORDINGS, ids=[text for _, text in _WORDINGS])
+def test_a_stated_fact_everywhere(states: dict[str, str], text: str) -> None:
+    assert [*_misread(states, text, 100)] == []
+
+
+@pytest.mark.parametrize(("cause", "message"), _MESSAGES)
+def test_words_that_state_nothing(cause: str, message: str, index: ReleaseIndex) -> None:
+    assert [*_changed(cause, message, 1, index)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cause", "message"), _MESSAGES)
+def test_words_that_state_nothing_everywhere(cause: str, message: str, index: ReleaseIndex) -> None:
+    assert [*_changed(cause, message, 1_000, index)] == []
+
+
+def _changed(cause: str, message: str, most: int, index: ReleaseIndex) -> Iterator[tuple[str, str]]:
+    """The texts, of a sample, that have another first answer than their message, though they state no other fact."""
+    first, fix = _first_answer(message, index)
+    assert first == cause
+    of_message = log_facts(clean(message))
+    texts = {text: facts for facts, silent in _SILENT for text in (f"{silent}\n{message}", f"{message}\n{silent}")}
+    for text in _sample([*texts], message, most):
+        facts = log_facts(clean(text))
+        named = (name for name in LogFacts.__struct_fields__ if getattr(facts, name) != getattr(of_message, name))
+        others = set(named).difference(_NAMED)
+        if not others <= texts[text]:
+            yield text, f"{others}"
+        elif not others and _first_answer(text, index) != (first, fix):
+            yield text, "answer"
+
+
+def _first_answer(text: str, index: ReleaseIndex) -> tuple[str, str]:
+    causes = [subject.causes[0] for subject in explain(text, knowledge_of_text(text, index)) if subject.causes]
+    return (str(causes[0].cause), causes[0].fix) if causes else ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cause", "message"), _MESSAGES)
+def test_one_torch_in_other_words(cause: str, message: str, index: ReleaseIndex) -> None:
+    """A torch is the same in a sentence and in the report of collect_env."""
+    texts = [_filled(text, _VALUES[0]) for states, text in _WORDINGS if states == {"release": "{release}"}]
+    alike = {text for text in texts if log_facts(clean(text)) == LogFacts(torch="2.4.0", releases={})}
+    wanted = _first_answer(f"PyTorch version: 2.4.0\n{message}", index)
+    assert [text for text in sorted(alike) if _first_answer(f"{text}\n{message}", index) != wanted] == []
