@@ -7,7 +7,7 @@ from typing import Final
 from abiscan.diagnosis import torch_commands
 from abiscan.diagnosis.catalogue.gpu_facts import torch_for_gpu
 from abiscan.diagnosis.catalogue.named_functions import Values
-from abiscan.diagnosis.hip_sources import rocm_of, vendor_of
+from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
@@ -34,6 +34,8 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `torch` in the variant `label`, else of the target, else the build of the
     package index."""
     label = values.get("label", "")
+    if label.startswith("cu") and is_for_hip(missing):
+        label = ""  # a text for ROCm that asks about CUDA
     version = values.get("torch", "")
     if missing.log.is_jetson:
         return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.former_release import present
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
     find_cuda_packages,
@@ -48,7 +48,7 @@ def log_facts(text: str) -> LogFacts:
         torch += f"+rocm{rocm}"
     if torch is not None and gpu == NO_GPU and "+" not in torch and is_release(torch) and is_shown("only_cpu", text):
         torch += "+cpu"
-    project = find_project(text, projects)
+    project, variant = find_project(text, projects), find_variant(text)
     packager = packager_of(text)
     if packager == CONTAINER and is_shown("file_of_image", text):
         packager = ""  # the loaded torch is another one: these packages fit that of the container
@@ -71,7 +71,7 @@ def log_facts(text: str) -> LogFacts:
         capability=find_capability(text),
         sdist=find_only_sdist(text),
         projects=projects,
-        variant=find_variant(text),
+        variant="" if gpu in (AMD, DCU) and variant.startswith("cu") else variant,
         toolkit=only_value(values("toolkit", text)),
         packager=packager,
         program=_program(text),
