@@ -167,7 +167,8 @@ const answered = ({ row, values, sure }) => {
 
 // Every message of a text, in order.
 export const explain = (text) => {
-  const clean = text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, "").replace(/\r\n?/g, "\n").replace(/[\u00a0\u202f\u3000]/g, " ");
+  const clean = text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, "").replace(/\r\n?/g, "\n").replace(/[\u00a0\u202f\u3000]/g, " ")
+    .replace(/^(?:ROCM used to build PyTorch|(?:HIP|MIOpen) runtime version): {1,8}N\/A(?!\S)/gm, "");
   const hits = [];
   let rank = 0;
   for (const anchor of byAnchor.keys()) {

@@ -30,6 +30,8 @@ _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned"
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
 # Bold words and lines: `version **libcudnn_ops_infer.so.8** not defined`.
 _BOLD = re.compile(r"(?<![\w*/])\*\*(?=[^\s*])([^*\n]{1,512}?)(?<=[^\s*])\*\*(?![\w*])")
+# What torch.utils.collect_env prints for a torch that is not for ROCm: its words are those of messages about ROCm.
+_WITHOUT_ROCM = re.compile(r"(?<![^\n])(?:ROCM used to build PyTorch|(?:HIP|MIOpen) runtime version): {1,8}N/A(?!\S)")
 # Spaces in web pages and East Asian text, where a message has an ASCII one.
 _WIDE_BLANKS: Final = ("\xa0", "\u202f", "\u3000")
 # A JSON string with an escape (RFC 8259, 7): a value, or an element of a list on a line of its own.
@@ -87,6 +89,8 @@ def clean(text: str) -> str:
         text = _EMPHASIS.sub(lambda name: name[0].replace("*", "_"), text)
     if "**" in text:
         text = _BOLD.sub(r"\1", text)
+    if " N/A" in text:
+        text = _WITHOUT_ROCM.sub("", text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
     if not text.isascii() and _OF_TRADITIONAL.search(text) is not None and _KANA.search(text) is None:
