@@ -28,7 +28,7 @@ _REACH: Final = 96  # characters between the words and the package
 # Between the words and the package directly after them.
 _ADJACENT: Final = re.compile(
     r"[\"'`]?(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
-    r"(?:(?:of|the|my|our|a|version|\u6700\u65b0\u7248?|\u5b98\u65b9|\u7248\u672c?|:|\uff1a) ?){0,3}"
+    r"(?:(?:of|the|my|our|a|version|CUDA|GPU|CPU|\u6700\u65b0\u7248?|\u5b98\u65b9|\u7248\u672c?|:|\uff1a) ?){0,3}"
     r"(?:v?[12]\.\d[\w.+]{0,24} ?)?(?:\u7684 ?)?",
     re.ASCII,
 )
