@@ -53,6 +53,8 @@ def _needs(parsed: Iterable[Any], flags: int) -> list[_Found] | None:
     needs, words = [_Found((), 0, 0)], frozenset(("",))
     for operation, argument in (*parsed, (None, None)):
         strings = _strings_of_operation(operation, argument)
+        if strings is None and (first := _first_of_repeat(operation, argument)):
+            words = _joined(words, first) if len(words) * len(first) <= _MOST_WORDS else words
         if strings is None or len(words) * len(strings) > _MOST_WORDS:
             if "" not in words:
                 needs = _both(needs, [_Found((_without_longer(words),), 0, 0)])
@@ -85,6 +87,11 @@ def _strings_of_operation(operation: Any, argument: Any) -> frozenset[str] | Non
         inner = _strings(argument[2])
         return inner if argument[0] or inner is None else inner | {""}
     return None
+
+
+def _first_of_repeat(operation: Any, argument: Any) -> frozenset[str]:
+    """The strings of the first of several repetitions, which stand behind those before; empty if it is optional."""
+    return (argument[0] and _strings(argument[2])) or frozenset() if operation in _REPEATS else frozenset()
 
 
 def _strings(parsed: Iterable[Any]) -> frozenset[str] | None:

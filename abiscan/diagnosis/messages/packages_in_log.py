@@ -18,13 +18,12 @@ from abiscan.diagnosis.messages.values_in_text import captured, matches_of
 
 _MOST_RELEASES: Final = 500
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
-_SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.so(?![\w.])", re.ASCII)
 
 
 def find_projects(text: str) -> tuple[str, ...]:
     found = values("built_package", text) or [f"torch-{name}" for name in values("package_of_pyg", text)]
     if not found:
-        stems = {captured(match) for match in matches_of(_SHARED_OBJECT, text)}
+        stems = set(values("shared_object", text))
         found = [package.name for stem in stems if (package := package_of_file(stem)) is not None]
     return _normalised(found)
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.messages.text_facts import first_match, is_shown, matches, pattern_of
+from abiscan.diagnosis.messages.text_facts import first_match, is_shown, matches, matches_in_order, pattern_of
 
 # Words for other packages than torch that are none of the catalogue.
 _OTHER: Final = frozenset(
@@ -34,7 +34,6 @@ _ADJACENT: Final = re.compile(
 )
 _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,16}\Z")
 _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
-_SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
 _OF_GEOMETRIC: Final = ("torch-scatter", "torch-sparse", "torch-cluster")
 # Before and behind a name in the output of pip, conda and collect_env.
 _LIST: Final = re.compile(r"(?:\A|\n)[ \t]{0,8}(?:\[\w{1,8}\][ \t]{0,8})?\Z", re.ASCII)
@@ -65,7 +64,7 @@ def built_packages(text: str) -> tuple[str, ...]:
 
 def named_packages(text: str) -> tuple[str, ...]:
     """The packages of the catalogue in a text, in order, without torch itself."""
-    stems = (match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST))
+    stems = (match[1] for match in itertools.islice(matches("extension_module", text), _MOST))
     found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
     for name in itertools.islice(matches("package_name", text), _MOST):
         named = _package_named(name[0], name["torch"] is not None)
@@ -124,13 +123,13 @@ def _find(text: str) -> tuple[int, int] | None:
 
 def _statements(text: str) -> Iterator[_Statement]:
     """Every statement that torch was, or was not, built from source; no question, no plan and no former build."""
-    for words in itertools.islice(matches("source_build", text), _MOST):
+    for kind, words in itertools.islice(matches_in_order("source_build", text), _MOST):
         if pattern_of("left_build").search(text, max(0, words.start() - _REACH), words.start()):
             continue
-        if words["torch"] is not None or words["mine"] is not None:
+        if kind in ("torch", "mine"):
             yield _Statement(*words.span(), False)
             continue
-        torch = _torch_of(text, words)
+        torch = _torch_of(text, kind, words)
         if torch is None:
             continue
         start, end = min(words.start(), torch[0]), max(words.end(), torch[1])
@@ -157,19 +156,19 @@ def _statements(text: str) -> Iterator[_Statement]:
             yield _Statement(start, end, bool(negated or within))
 
 
-def _torch_of(text: str, words: re.Match[str]) -> tuple[int, int] | None:
-    """Bounds of the word torch that the words belong to."""
-    if words["checkout"] is None and pattern_of("of_file").match(text, words.end()) is not None:
+def _torch_of(text: str, kind: str, words: re.Match[str]) -> tuple[int, int] | None:
+    """Bounds of the word torch that the words of a kind belong to."""
+    if kind != "checkout" and pattern_of("of_file").match(text, words.end()) is not None:
         return None
     after = next(_packages(text, words.end(), words.end() + _REACH), None)
     if after is not None and _ADJACENT.fullmatch(text, words.end(), after.start()):
         return after.span() if after["torch"] is not None else None
     start = max(0, words.start() - _REACH)
-    if words["checkout"] is None:  # steps of a build follow each other
+    if kind != "checkout":  # steps of a build follow each other
         start = max((start, *(each.end() for each in _END.finditer(text, start, words.start()))))
-    if words["oneself"] is not None and pattern_of("made").search(text, start, words.start()) is None:
+    if kind == "oneself" and pattern_of("made").search(text, start, words.start()) is None:
         return None
-    if words["checkout"] is not None and pattern_of("cloned").search(text, start, words.start()) is None:
+    if kind == "checkout" and pattern_of("cloned").search(text, start, words.start()) is None:
         return None
     end = words.start()
     for package in reversed([*_packages(text, start, words.start())]):

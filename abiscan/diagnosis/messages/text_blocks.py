@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _CUT: Final = 4_096
 # Part of the blocks from which on the whole text is searched.
 _MOST: Final = 0.8
+# Blocks that show whether a word is in most of them.
+_SOME: Final = 128
 
 
 class TextBlocks:
@@ -81,9 +83,18 @@ class TextBlocks:
             while at >= 0:
                 block = bisect_right(self._starts, at)
                 found.append(block - 1)
+                if len(found) == _SOME and self._is_everywhere(word):
+                    found = [*range(len(self._starts) - 1)]
+                    break
                 at = self._folded.find(word, self._starts[block])
             blocks = self._blocks[word] = found
         return blocks
+
+    def _is_everywhere(self, word: str) -> bool:
+        """Whether most of some blocks, at equal distances, have a word."""
+        starts = self._starts
+        some = range(0, len(starts) - 1, max(1, (len(starts) - 1) // _SOME))
+        return sum(self._folded.find(word, starts[at], starts[at + 1]) >= 0 for at in some) > _MOST * len(some)
 
     def spans(self, blocks: set[int]) -> list[tuple[int, int]]:
         """The bounds of blocks in the text, those of adjacent ones together."""

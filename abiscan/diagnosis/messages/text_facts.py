@@ -17,9 +17,10 @@ from abiscan.diagnosis.messages.text_blocks import TextBlocks
 from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured
 from abiscan.diagnosis.messages.word_parts import WordParts, word_parts
 
-# Characters up to which words are searched sooner than their parts are made, and from which on the words of finders are
-# searched, too: most parts of a log have none of them.
+# Characters up to which words are searched sooner than their parts are made; up to which a text is searched as a whole;
+# and from which on the words of finders are searched, too: most parts of a log have none of them.
 _SHORT: Final = 2_000
+_SENTENCE: Final = 256
 _LONG: Final = 16_384
 
 
@@ -59,6 +60,34 @@ def first_shown(fact: str, text: str) -> str:
 def matches(fact: str, text: str) -> Iterator[re.Match[str]]:
     """The first matches of `pattern_of` a fact in a text, at most `MOST_PLACES`."""
     return itertools.islice(_found(partial(pattern_of, fact), _rows(fact), text), MOST_PLACES)
+
+
+def matches_in_order(fact: str, text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """The same, each with the value of its row: each row is searched on its own, where its words are."""
+    rows = _rows(fact)
+    spans = [_spans((row,), text)[::-1] for row in rows]
+    found = [_next(*each, text, 0) for each in zip(rows, spans, strict=True)]
+    for _ in range(MOST_PLACES):
+        first = min(((match.start(), at) for at, match in enumerate(found) if match is not None), default=None)
+        if first is None:
+            return
+        match = found[first[1]]
+        assert match is not None
+        yield rows[first[1]].value, match
+        for at, other in enumerate(found):
+            if other is not None and other.start() < match.end():
+                found[at] = _next(rows[at], spans[at], text, match.end())
+
+
+def _next(row: TextFact, spans: list[tuple[int, int]], text: str, at: int) -> re.Match[str] | None:
+    """The first match of a row behind an offset; spans, the last of them first, are removed when they have none."""
+    while spans:
+        start, end = spans[-1]
+        match = _pattern(row).search(text, max(at, start), end) if at < end else None
+        if match is not None:
+            return match
+        spans.pop()
+    return None
 
 
 def values(fact: str, text: str) -> list[str]:
@@ -109,13 +138,29 @@ def text_facts() -> tuple[TextFact, ...]:
 
 def _found(pattern: Callable[[], re.Pattern[str]], rows: tuple[TextFact, ...], text: str) -> Iterator[re.Match[str]]:
     """The matches of the pattern of rows, searched, and compiled, where their words are."""
-    if not all(row.needs for row in rows):
-        yield from pattern().finditer(text)
-        return
-    blocks = _blocks(text)
-    found = set[int]().union(*(blocks.with_words(need) for row in rows for need in row.needs))
-    for span in blocks.spans(found):
+    for span in _spans(rows, text):
         yield from pattern().finditer(text, *span)
+
+
+def _spans(rows: tuple[TextFact, ...], text: str) -> list[tuple[int, int]]:
+    """The bounds of the parts of a text that have words of rows."""
+    if not all(row.needs for row in rows):
+        return [(0, len(text))]
+    if len(text) < _SENTENCE:
+        folded = text.casefold()
+        return [(0, len(text))] if any(_has_words(folded, need) for row in rows for need in row.needs) else []
+    blocks = _blocks(text)
+    return blocks.spans(set[int]().union(*(blocks.with_words(need) for row in rows for need in row.needs)))
+
+
+def _has_words(folded: str, need: Need) -> bool:
+    for words in need.words:
+        for word in words:
+            if word in folded:
+                break
+        else:
+            return False
+    return True
 
 
 # The whole text, its parts around a message and sentences in these.
