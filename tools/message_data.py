@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "me
 
 @functools.cache
 def catalogue() -> Catalogue:
-    """All rows, with examples, and with what matches of required finders need.
+    """All rows, with examples, and with what matches of their lines and of required finders need.
 
     Raises:
         InvalidMessage: a file is invalid; the message names the file and the row.
@@ -31,7 +31,10 @@ def catalogue() -> Catalogue:
         msgspec.structs.replace(row, needs=needs_of(row.pattern, re.ASCII)) if row.name in required else row
         for row in rows.finder
     )
-    return msgspec.structs.replace(rows, finder=tuple(finders))
+    messages = (
+        msgspec.structs.replace(row, needs=needs_of(row.line, re.ASCII)) if row.line else row for row in rows.message
+    )
+    return msgspec.structs.replace(rows, finder=tuple(finders), message=tuple(messages))
 
 
 def render(_current: str) -> str:

@@ -3,13 +3,14 @@ parsing TOML takes longer than most answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from msgspec import Raw, Struct, json
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
+from abiscan.diagnosis.catalogue.package_row import Need
 from abiscan.diagnosis.messages.plain_forms import plain_word
 
 # Characters of a plain anchor: shorter words are in many texts.
@@ -72,8 +73,10 @@ def finder_of_name(name: str) -> Finder:
     return json.decode(load_catalogue().finder[name], type=Finder)
 
 
-@cache
-def required_finders() -> tuple[Finder, ...]:
-    """The finders that must match for a message."""
-    names = dict.fromkeys(name for message in load_catalogue().message for name in message.must_find)
-    return tuple(map(finder_of_name, names))
+def needs_of_messages() -> Iterator[Need]:
+    """What matches of the lines of messages, and of the finders that they require, need."""
+    messages = load_catalogue().message
+    for name in dict.fromkeys(name for message in messages for name in message.must_find):
+        yield from finder_of_name(name).needs
+    for message in messages:
+        yield from message.needs

@@ -18,7 +18,7 @@ from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Whe
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.plain_forms import lower, plain_pattern, plain_word
-from abiscan.diagnosis.messages.text_facts import may_find
+from abiscan.diagnosis.messages.text_facts import may_match
 from abiscan.model.gpu_toolkits import capability_of_name
 
 # Values for a location in a source.
@@ -105,6 +105,8 @@ def with_values_at(found: FoundMessage, text: str, at: int) -> FoundMessage:
 def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
     if message.not_prose and _is_prose(hit):
         return None
+    if not hit.plain and not _may_match(hit, message):
+        return None
     values = dict(message.set)
     quote = hit.text[hit.at : hit.at + len(hit.word)]
     if message.before:
@@ -125,8 +127,6 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
             return None
         quote = line[0] or quote
         _take(line, values)
-    if not hit.plain and not all(_may_find(hit, message, name) for name in message.must_find):
-        return None
     if message.requires or message.unless:
         around = _around(hit, message.around)
         unless, requires = message.unless, message.requires
@@ -175,11 +175,16 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     return next(filter(None, map(compiled(finder.pattern, hit.plain).search, _windows(hit, message, finder))), None)
 
 
-def _may_find(hit: Hit, message: Message, name: str) -> bool:
-    """Whether words of a finder are in the lines that it searches."""
-    finder = finder_of_name(name)
-    lines = 0 if finder.where is Where.LINE else finder.lines or message.around or 1
-    return may_find(finder, hit.text, hit.start_above(lines), hit.end_below(lines))
+def _may_match(hit: Hit, message: Message) -> bool:
+    """Whether words of the pattern of the line, and of each required finder, are in the lines that these search."""
+    if not may_match(f"line of {message.id}", message.needs, hit.text, hit.start, hit.end):
+        return False
+    for name in message.must_find:
+        finder = finder_of_name(name)
+        lines = 0 if finder.where is Where.LINE else finder.lines or message.around or 1
+        if not may_match(f"finder {name}", finder.needs, hit.text, hit.start_above(lines), hit.end_below(lines)):
+            return False
+    return True
 
 
 def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:

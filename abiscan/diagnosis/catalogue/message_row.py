@@ -161,6 +161,7 @@ class Message(_Row, frozen=True, kw_only=True):
         answer: id of the answer.
         subject: instead of an answer, a subject that code explains: symbol, library, version (`found_subjects.py` lists
             the values).
+        needs: what a match of `line` has; `tools/generate.py` fills it in.
         source: program, file or page with the message; required.
         examples: at least one.
     """
@@ -182,6 +183,7 @@ class Message(_Row, frozen=True, kw_only=True):
     set: dict[str, str] = {}
     answer: str | None = None
     subject: str | None = None
+    needs: tuple[Need, ...] = ()
     source: str = ""
     examples: tuple[Example, ...] = ()
 

@@ -10,15 +10,14 @@ from functools import cache, lru_cache, partial
 from typing import Final
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.load_messages import required_finders
-from abiscan.diagnosis.catalogue.message_row import Finder
+from abiscan.diagnosis.catalogue.load_messages import needs_of_messages
 from abiscan.diagnosis.catalogue.package_row import Need, TextFact
 from abiscan.diagnosis.messages.text_blocks import TextBlocks
 from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured
 from abiscan.diagnosis.messages.word_parts import WordParts, word_parts
 
 # Characters up to which words are searched sooner than their parts are made; up to which a text is searched as a whole;
-# and from which on the words of finders are searched, too: most parts of a log have none of them.
+# and from which on the words of messages are searched, too: most parts of a log have none of them.
 _SHORT: Final = 2_000
 _SENTENCE: Final = 256
 _LONG: Final = 16_384
@@ -39,17 +38,12 @@ def is_shown(fact: str, text: str) -> bool:
 
 def may_show(fact: str, text: str, start: int, end: int) -> bool:
     """Whether words of a fact are in a part of a text; quick for the many parts of a log."""
-    if len(text) < _LONG:
-        return True
-    needs = _needs(fact)
-    return not needs or _blocks(text).may_match(fact, needs, start, end)
+    return may_match(fact, _needs(fact), text, start, end)
 
 
-def may_find(finder: Finder, text: str, start: int, end: int) -> bool:
-    """Whether words of a finder of the message catalogue are in a part of a text; see `may_show`."""
-    if len(text) < _LONG or not finder.needs:
-        return True
-    return _blocks(text).may_match(f"{finder.name} of messages", finder.needs, start, end)
+def may_match(key: str, needs: tuple[Need, ...], text: str, start: int, end: int) -> bool:
+    """The same for a pattern with needs, of a message or of a finder that a message requires; the key identifies it."""
+    return len(text) < _LONG or not needs or _blocks(text).may_match(key, needs, start, end)
 
 
 def first_shown(fact: str, text: str) -> str:
@@ -170,11 +164,11 @@ def _blocks(text: str) -> TextBlocks:
 
 
 @cache
-def _word_parts(with_finders: bool) -> WordParts:
+def _word_parts(with_messages: bool) -> WordParts:
     """All words that rows need."""
     needs = [need for row in text_facts() for need in row.needs]
-    if with_finders:
-        needs += (need for finder in required_finders() for need in finder.needs)
+    if with_messages:
+        needs += needs_of_messages()
     return word_parts(dict.fromkeys(word for need in needs for group in need.words for word in group))
 
 
