@@ -21,7 +21,8 @@ from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "function", "library", "bound", "capsule", "module", "of_python", "of_framework", "method"),
-    *("of_random", "torch_file", "calls_bound", "callee", "as_imported", "reads_data", "other_binding", "outside"),
+    *("of_moe", "other_kernel", "names_moe", "of_random", "torch_file", "calls_bound", "callee", "as_imported"),
+    *("reads_data", "other_binding", "outside"),
     *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
@@ -40,6 +41,8 @@ _FRAMEWORKS: Final = frozenset(("torch", "triton", "numpy", "scipy", "pandas"))
 # A part of a name, behind that of a package: the class `Engine` of `pkg.core.Engine.run`.
 _CLASS_OF_METHOD: Final = re.compile(r"(?<=\w)\.[A-Z]\w*[a-z]\w*\.\w+\Z")
 _NAME_BEFORE: Final = 256  # characters
+# The kernels that vLLM registers since 0.8.5 (rocm_aiter_fused_moe.py).
+_OF_MOE: Final = re.compile(r"(?:ck_moe|asm_moe|fmoe)\w*")
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset(
     {"builtin_function_or_method", "cython_function_or_method", "instancemethod", "nb_func", "PyCapsule"}
@@ -89,6 +92,10 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         found["function"] = function
     if record is not None and name not in _CLASSES:
         found["capsule"] = record[0]
+        if _OF_MOE.fullmatch(function):
+            found["of_moe"] = function
+        elif "moe" not in name:
+            found |= {"other_kernel": function, "names_moe": ""}  # the text may name other functions, too
     elif given in _OTHER_BINDINGS or (named is not None and named.re in skipped[:2] and "." in name):
         found["other_binding"] = _OTHER_BINDINGS.get(given or "", "C")
     if record is not None and record[0] != "PyCapsule":
