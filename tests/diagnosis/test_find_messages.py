@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
+from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.messages.find_messages import MAX_FOUND, find_messages
@@ -243,3 +244,12 @@ def test_names_that_end_alike_are_two() -> None:
     parameters = "(std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>> const&)"
     text = "".join(f'  "at::{name}{parameters}", referenced from:\n      _main in a.o\n' for name in "fg")
     assert [found.text for found in find_messages(text)] == [f"at::{name}{parameters}" for name in "fg"]
+
+
+def test_common_words_leave_the_hits_of_rare_ones() -> None:
+    words = sorted(filter(str.isascii, messages_by_anchor()), key=len)[:12]
+    noise = "\n".join(f"{line} {word} {line * 7}" for line in range(700) for word in words)
+    message = "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory"
+    (subject,) = find_messages(f"{noise}\n{message}\n")
+    assert isinstance(subject, FoundSubject)
+    assert subject.text == "libcudart.so.11.0"

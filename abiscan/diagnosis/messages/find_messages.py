@@ -66,10 +66,12 @@ def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubjec
     """The results in a text; the words of messages are searched in `searched`, which has the same offsets."""
     by_word = messages_by_plain_anchor() if plain else messages_by_anchor()
     possible, ranks = possible_words(searched, _word_parts(plain)), _ranks(plain)
-    hits = sorted((at, ranks[word], word) for word in possible for at in _places(searched, word))
+    places = {word: _places(searched, word) for word in possible}
+    most = _largest_share([len(found) for found in places.values()], _MAX_HITS_OF_ALL)
+    hits = sorted((at, ranks[word], word) for word, found in places.items() for at in found[:most])
     subjects: dict[tuple[str, ...], FoundSubject] = {}
     messages: list[FoundMessage] = []
-    for at, _rank, word in hits[:_MAX_HITS_OF_ALL]:
+    for at, _rank, word in hits:
         hit = Hit.of(text, at, word, plain=plain)
         for message, quote, values in match_messages(hit, by_word[word]):
             if message.subject is None:
@@ -136,6 +138,17 @@ def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
             if values <= known.values_without_location or subject == subject_of(known):
                 return
     messages.append(new)
+
+
+def _largest_share(counts: list[int], most: int) -> int:
+    """The largest number of hits of each word with which all are at most `most`: the many hits of common words then
+    leave those of rare ones, wherever they are."""
+    left = most
+    for words, count in zip(range(len(counts), 0, -1), sorted(counts), strict=True):
+        if count * words > left:
+            return left // words
+        left -= count
+    return most
 
 
 def _places(text: str, word: str) -> list[int]:
