@@ -50,7 +50,7 @@ _INTERNAL = re.compile(
     r"|^(?:pytorch_lightning|torchmetrics)\.\w+\.|^(?:accelerate|peft|timm|torchvision)(?:\.\w+){3}"
     r"|^huggingface_hub\.(?:inference|cli|keras_mixin)"
     r"|^timm\.models\.(?!layers|registry|helpers|factory|_)"
-    r"|^flash_attn\.(?:cute|flash_attn_triton_amd|models)\."
+    r"|^flash_attn\.(?:cute|flash_attn_triton_amd|models)\.|^mmdet(?:3d)?(?:\.\w+){3}"
 )
 # In these, and in modules below `a.b.c`, only functions and classes that the newest release lacks are stored: there are
 # too many others.

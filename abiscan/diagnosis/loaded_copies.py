@@ -14,7 +14,7 @@ from msgspec import Struct
 
 # Compiled at their first use: a scan reads the path of few files.
 _FIRST_USE: Final = (
-    r"(?a).*[/\\](?:torch_extensions|torchinductor_\w{1,64}|\.triton|\.cache[/\\](?!Python-Eggs|pip|uv|huggingface)[\w.-]{1,64})"
+    r"(?a)(?!.*[/\\](?:site|dist)-packages[/\\]).*[/\\](?:torch_extensions|torchinductor_\w{1,64}|\.triton|\.cache[/\\](?!Python-Eggs|pip|uv|huggingface)[\w.-]{1,64})"
     r"[/\\](?:.*[/\\])?"
 )
 _BUILT: Final = r"(?a)(?P<tree>.{1,512}?)[/\\]build[/\\](?P<folder>lib(?:\.[\w.-]{1,64})?)[/\\]"

@@ -29,6 +29,8 @@ from abiscan.ownership.python_name_releases import FILE, MODULE, find_names
         ("numpy", "in1d", "<2.4.0"),
         ("flash_attn.flash_attn_interface", "flash_attn_unpadded_func", "<2.0.0"),
         ("mmcv", f"runner{MODULE}", "<2.0.0"),
+        ("mmdet", f"core{MODULE}", "<3.0.0"),
+        ("mmdet3d", f"core{MODULE}", "<1.1.0"),
     ],
 )
 def test_releases_of_a_name(module: str, name: str, specifier: str) -> None:

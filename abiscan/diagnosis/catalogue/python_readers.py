@@ -24,7 +24,7 @@ from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARA
 
 VALUES: Final = (
     *("project", "base", "for_python", "library", "said", "torch_file", "package", "about", "origin", "how_to"),
-    *("parameter", "parameter_of", "is_exact", "missing_module"),
+    *("parameter", "parameter_of", "is_exact", "missing_module", "inside"),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -53,13 +53,15 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
 
 def package_module(hit: Hit, values: Values) -> Values | None:
     """`project` of the module `name`, if it is a Python module of a package of the catalogue, not a compiled one, and
-    not one that other releases of it have (`python_name`)."""
+    not one that other releases of it have (`python_name`); `inside` if CPython has imported the package itself."""
     name = values["name"]
     project = name.partition(".")[0]
     if python_name(hit, values) is not None:
         return None
     compiled = is_compiled_module(name) and name != project
-    return {"project": project} if is_module_of_package(project) and not compiled else None
+    if compiled or not is_module_of_package(project):
+        return None
+    return {"project": project} if name == project else {"project": project, "inside": project}
 
 
 _WORD = re.compile(r"(?<![\w./-])[A-Za-z][\w-]{1,40}(?![\w/]|\.\w)", re.ASCII)

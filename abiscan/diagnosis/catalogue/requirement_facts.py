@@ -97,7 +97,8 @@ def required_package(values: Values, _missing: MissingName) -> str | None:
     if package is not None and package.former is not None and outside(wanted, package.former.before) == "newer":
         name = package.former.name
     if name.startswith("mm"):
-        return f'pip install -U openmim && mim install "{name}{wanted}"  # chooses the wheel for this torch and CUDA'
+        chosen = "  # chooses the wheel for this torch and CUDA" if name.startswith("mmcv") else ""
+        return f'pip install -U openmim && mim install "{name}{wanted}"{chosen}'
     return f'pip install "{name}{wanted}"'
 
 
