@@ -1,4 +1,4 @@
-"""Generates `abiscan/data/causes.json`: the checked TOML files of causes, as one file that a scan reads after a
+"""Generates `abiscan/data/causes.json.gz`: the checked TOML files of causes, as one file that a scan reads after a
 failure."""
 
 from __future__ import annotations

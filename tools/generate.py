@@ -41,7 +41,7 @@ from tools.shown_output import with_output  # noqa: E402
 # File -> function from its present text to the new one. A new generated file is a new row.
 GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
-    "abiscan/data/causes.json": cause_data.render,
+    "abiscan/data/causes.json.gz": cause_data.render,
     "abiscan/data/messages.json.gz": message_data.render,
     "abiscan/data/code_causes.json": message_data.render_code_causes,
     "abiscan/data/packages.json": package_data.render,

@@ -1,5 +1,5 @@
-"""The causes, from `abiscan/data/causes.json`, which `tools/generate.py` generates from `catalogue/causes/ID.toml`. A
-scan reads it only if something is unresolved."""
+"""The causes, from `abiscan/data/causes.json.gz`, which `tools/generate.py` generates from `catalogue/causes/ID.toml`.
+A scan reads it only if something is unresolved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from abiscan.model.target import TorchBuild
 @cache
 def load_causes() -> Mapping[CauseId, CausePage]:
     """The page of every cause, in the order of `CauseId`."""
-    pages = read_table("causes.json", tuple[CausePage, ...])
+    pages = read_table("causes.json.gz", tuple[CausePage, ...])
     return {page.id: page for page in pages}
 
 
