@@ -25,7 +25,11 @@ from abiscan.diagnosis.missing_name import MissingName
 
 _Fact = Callable[[Values, MissingName], str | None]
 # Releases of packages in a text, by the names that it may give them.
-_RELEASES_THERE: Final = {"vllm_release": ("vllm",), "fla_release": ("fla", "flash-linear-attention", "fla-core")}
+_RELEASES_THERE: Final = {
+    "vllm_release": ("vllm",),
+    "sglang_release": ("sglang",),
+    "fla_release": ("fla", "flash-linear-attention", "fla-core"),
+}
 _RELEASES_ASKED_ABOUT: Final = {
     "asked_vllm": ("vllm",),
     "asked_flashinfer": ("flashinfer", "flashinfer-python"),
