@@ -19,6 +19,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_release,
     find_releases,
 )
+from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.diagnosis.messages.source_builds import built_packages, find_source_build, find_source_release
 from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, matches_by_row, pattern_of, shown, values
 from abiscan.diagnosis.messages.torch_in_log import (
@@ -119,7 +120,11 @@ def _program(text: str) -> str:
 
 def _python(text: str) -> tuple[int, int] | None:
     for row in matches_by_row("python", text):
-        stated = ((*match.span(), tuple(filter(None, match.groups()))) for match in row)
+        stated = (
+            (*match.span(), tuple(filter(None, match.groups())))
+            for match in row
+            if not is_proposed(text, match.start(), match.end())
+        )
         found = {(int(major), int(minor)) for major, minor in present(text, stated)}
         if len(found) == 1:
             return found.pop()

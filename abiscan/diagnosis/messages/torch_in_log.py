@@ -27,6 +27,8 @@ from abiscan.model.versions import is_version
 # A CUDA release, as is any above 2.
 _OF_CUDA = re.compile(r"1\d\.\d")
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
+# "CUDA 12.1/torch 2.4.0" is no path.
+_BESIDE_RELEASE = re.compile(r"(?<![\w./])(?:[A-Za-z]{2,12}[ =:-]?)?\(?\d{1,2}\.\d{1,2}(?:\.\d{1,3})?\)?/\Z", re.ASCII)
 _OF_DRIVER: Final = "Driver Version"
 # Of torch.__config__.show(), and the characters behind it that have the compiler flags of torch.
 _BUILT_WITH: Final = "PyTorch built with:"
@@ -95,7 +97,7 @@ def _is_torch_itself(text: str, at: int) -> bool:
     if before.endswith(("envs/", "envs\\")):
         return True
     if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):
-        return False
+        return _BESIDE_RELEASE.search(before) is not None
     return not is_shown("not_there", before)
 
 
@@ -139,6 +141,7 @@ def find_variant(text: str) -> str:
         captured(match).replace(".", "")
         for match in matches("cuda_said", text)
         if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
+        and not is_proposed(text, match.start(), match.end())
     ]
     said = said or [release.replace(".", "") for release in values("toolkit", text)]
     found = only_value(said or values("cuda_of_package", text))
