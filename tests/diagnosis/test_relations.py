@@ -129,3 +129,24 @@ def test_one_torch_in_other_words(cause: str, message: str, index: ReleaseIndex)
     alike = {text for text in texts if log_facts(clean(text)) == LogFacts(torch="2.4.0", releases={})}
     wanted = _first_answer(f"PyTorch version: 2.4.0\n{message}", index)
     assert [text for text in sorted(alike) if _first_answer(f"{text}\n{message}", index) != wanted] == []
+
+
+@pytest.mark.parametrize("report", _TABLES["report"], ids=lambda report: report["sentence"])
+def test_a_report(report: dict[str, str], index: ReleaseIndex) -> None:
+    assert _answered_otherwise(report, _sample([message for _, message in _MESSAGES], report["text"], 2), index) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("report", _TABLES["report"], ids=lambda report: report["sentence"])
+def test_a_report_beside_every_message(report: dict[str, str], index: ReleaseIndex) -> None:
+    assert _answered_otherwise(report, [message for _, message in _MESSAGES], index) == []
+
+
+def _answered_otherwise(report: dict[str, str], messages: list[str], index: ReleaseIndex) -> list[str]:
+    """The texts with a report that have another first answer than with the sentence."""
+    found = []
+    for message in messages:
+        wanted = _first_answer(f"{report['sentence']}\n{message}", index)
+        texts = (f"{report['text']}\n{message}", f"{message}\n\n{report['text']}")
+        found += [text for text in texts if _first_answer(text, index) != wanted]
+    return found
