@@ -30,6 +30,12 @@ def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
     return str(pythons[-1]) if pythons else None
 
 
+def python_of_torch(values: Values, missing: MissingName) -> str | None:
+    """The CPython of the text or this machine, if it is one of them."""
+    here = missing.loading_python
+    return str(here) if here is not None and here in with_wheels(values.get("torch", "")) else None
+
+
 def install_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `torch` in the variant `label`, else of the target, else the build of the
     package index."""
