@@ -24,6 +24,12 @@ def pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
     return f"{pythons[0]} - {pythons[-1]}" if pythons else None
 
 
+def python_without_torch(values: Values, missing: MissingName) -> str | None:
+    """The Python of the text, if the value `torch` has no wheel for it."""
+    python, pythons = missing.log.python, with_wheels(values.get("torch", ""))
+    return ".".join(map(str, python)) if python and pythons and python < (pythons[0].major, pythons[0].minor) else None
+
+
 def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
     """The newest of them."""
     pythons = with_wheels(values.get("torch", ""))
@@ -40,8 +46,8 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `torch` in the variant `label`, else of the target, else the build of the
     package index."""
     label = values.get("label", "")
-    if label.startswith("cu") and is_for_hip(missing):
-        label = ""  # a text for ROCm that asks about CUDA
+    if label.startswith("cu") and (is_for_hip(missing) or values.get("without_gpu")):
+        label = ""  # a text for ROCm or a CPU that asks about CUDA
     version = values.get("torch", "")
     if missing.log.is_jetson:
         return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"
