@@ -16,11 +16,13 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.messages import spelling
 from abiscan.diagnosis.messages.bare_names import bare_names, is_typed
 from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
 from abiscan.diagnosis.messages.find_messages import find_plain_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.messages.mentioned_names import mentioned_names
+from abiscan.diagnosis.messages.name_tokens import mangled_names
 from abiscan.diagnosis.messages.question import FileFacts, Question, final_causes
 from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.messages.stated_requirements import stated_requirements
@@ -39,6 +41,9 @@ from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
 _OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
 
+# Mangled names of a typed text that are compared with its sentences.
+_MOST_NAMES: Final = 50
+
 _Found = FoundSubject | FoundMessage
 
 
@@ -46,7 +51,8 @@ def answer(
     read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
     """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
-    answered = _answers(read.found, knowledge, needed_by, file_facts)
+    names = bare_names(read.text, knowledge, sure=False) if _is_about_mangled_names(read, knowledge) else ()
+    answered = _answers(names or read.found, knowledge, needed_by, file_facts)
     typed = _is_weak(answered) and is_typed(read.text)
     if typed:
         loosely = _answers(find_plain_messages(read.text), knowledge, needed_by, file_facts)
@@ -66,6 +72,19 @@ def answer(
         mentioned = _answers(mentioned_names(read.text), knowledge, needed_by, file_facts)
         answered = _better(answered, tuple(map(_unsure, mentioned)))
     return answered
+
+
+def _is_about_mangled_names(read: ReadText, knowledge: Knowledge) -> bool:
+    """Whether all that is found are identifiers in sentences, and a person also wrote their mangled names, which tell
+    more; a name that torch exports may be what nm shows instead."""
+    if not read.found or not is_typed(read.text) or not all(isinstance(each, FoundMessage) for each in read.found):
+        return False
+    written = (name for _, name in mangled_names(read.text, _MOST_NAMES))
+    names = [name for name in written if not spelling.is_known(name, knowledge)]
+    words = [each.message.anchors for each in read.found if isinstance(each, FoundMessage)] if names else []
+    return bool(names) and all(
+        any(f"{len(word)}{word}" in name for word in anchors for name in names) for anchors in words
+    )
 
 
 def _better(one: tuple[Subject, ...], other: tuple[Subject, ...]) -> tuple[Subject, ...]:

@@ -61,8 +61,8 @@ _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "
 
 
 def is_typed(text: str) -> bool:
-    """Whether a person may have typed a text: sentences, not a log."""
-    return " " in text.strip() and len(text) <= _TYPED and text.count("\n") <= _LINES
+    """Whether a person may have typed a text: sentences, not a log or a name. Chinese has no spaces."""
+    return (" " in text.strip() or not text.isascii()) and len(text) <= _TYPED and text.count("\n") <= _LINES
 
 
 def bare_names(text: str, knowledge: Knowledge, *, sure: bool) -> tuple[FoundSubject | FoundMessage, ...]:
