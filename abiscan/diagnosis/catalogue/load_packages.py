@@ -1,4 +1,4 @@
-"""The package catalogue of this version, from `abiscan/data/packages.json`, which `tools/generate.py` generates."""
+"""The package catalogue of this version, from `abiscan/data/packages.json.gz`, which `tools/generate.py` generates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, P
 @cache
 def load_packages() -> PackageCatalogue:
     """Every row."""
-    return read_table("packages.json", PackageCatalogue)
+    return read_table("packages.json.gz", PackageCatalogue)
 
 
 @cache

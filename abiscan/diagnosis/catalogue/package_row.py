@@ -426,7 +426,7 @@ class TorchLimit(_Row, frozen=True, kw_only=True):
 
 
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
-    """Every row, as in `abiscan/data/packages.json`.
+    """Every row, as in `abiscan/data/packages.json.gz`.
 
     Attributes:
         version: beginning of a symbol version -> the library that defines it; the first counts.
