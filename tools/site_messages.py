@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this work tree, even if another is installed
 
 from abiscan.diagnosis.catalogue.computed_facts import FACTS  # noqa: E402
+from abiscan.diagnosis.catalogue.match_messages import QUESTION  # noqa: E402
 from abiscan.diagnosis.catalogue.message_row import Answer, Line, Message  # noqa: E402
 from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition  # noqa: E402
 from abiscan.diagnosis.cause_catalogue import title  # noqa: E402
@@ -156,9 +157,11 @@ def data() -> dict[str, Any]:
                 "pattern": javascript(finder.pattern),
                 "every": finder.every,
                 "lines": finder.lines,
+                "asks": finder.is_question,
             }
             for finder in rows.finder
         },
+        "question": javascript(QUESTION),
         "gpus": [[f"^(?:{javascript(pattern.pattern)})$", capability] for pattern, capability in NAMES],
         # In the order in which equal scores count.
         "causes": {cause.value: title(cause) for cause in CauseId},

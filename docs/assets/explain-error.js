@@ -2,8 +2,8 @@
 // answer_messages.py, over the same rows.
 import { $, command, linked, load, make, searching } from "./site.js";
 
-const { rows, answers, finders, causes, gpus } = await load("messages.bin");
-const [BEFORE, AFTER, LINE, AROUND, MOST] = [1024, 2048, 6144, 8192, 200];
+const { rows, answers, finders, causes, gpus, question } = await load("messages.bin");
+const [BEFORE, AFTER, LINE, AROUND, MOST, MOST_WITH_QUESTION] = [1024, 2048, 6144, 8192, 200, 2000];
 
 const compiled = new Map();
 const pattern = (source) => {
@@ -64,7 +64,7 @@ const placeOf = (text, at, word) => {
     }
     return part.slice(from);
   };
-  return { at, word, before: text.slice(start, at), rest: text.slice(at + word.length, end), line: text.slice(start, end), following, preceding };
+  return { text, at, word, before: text.slice(start, at), rest: text.slice(at + word.length, end), line: text.slice(start, end), following, preceding };
 };
 const lineOf = (hit) => hit.before.slice(-BEFORE) + hit.word + hit.rest.slice(0, AFTER);
 const aroundOf = (hit, row, finder) => {
@@ -82,6 +82,12 @@ const searchWith = (hit, row, name) => {
   const finder = finders[name];
   return windows[finder.where](hit, row, finder).map((text) => pattern(finder.pattern).exec(text)).find(Boolean);
 };
+// What a person asks about a message on another line of a short text.
+const searchQuestions = (hit, finder) => {
+  if (!finder.asks || hit.text.length > MOST_WITH_QUESTION) return null;
+  const questions = hit.text.match(new RegExp(question, "g")) || [];
+  return questions.map((text) => pattern(finder.pattern).exec(text)).find(Boolean);
+};
 const collect = (hit, row, names, values) => {
   for (const name of names || []) {
     const finder = finders[name];
@@ -89,7 +95,7 @@ const collect = (hit, row, names, values) => {
       const all = [...windows[finder.where](hit, row, finder).at(-1).matchAll(new RegExp(finder.pattern, "g"))].flatMap((match) => Object.entries(match.groups).filter(([, text]) => text));
       for (const [group] of all) if (!(group in values)) values[group] = [...new Set(all.filter(([other]) => other === group).map(([, text]) => text))].join(" ");
     } else {
-      const match = searchWith(hit, row, name);
+      const match = searchWith(hit, row, name) || searchQuestions(hit, finder);
       if (match) take(match, values);
     }
   }

@@ -150,3 +150,13 @@ def _answered_otherwise(report: dict[str, str], messages: list[str], index: Rele
         texts = (f"{report['text']}\n{message}", f"{message}\n\n{report['text']}")
         found += [text for text in texts if _first_answer(text, index) != wanted]
     return found
+
+
+_QUESTIONS = [(row["message"], text) for row in _TABLES["question"] for text in row["texts"]]
+
+
+@pytest.mark.parametrize(("message", "question"), _QUESTIONS)
+def test_a_question_on_another_line(message: str, question: str, index: ReleaseIndex) -> None:
+    wanted = _first_answer(f"{message} {question}", index)
+    texts = (f"{message}\n{question}", f"{question}\n{message}", f"{message}\n\n{question}", f"{question}\n\n{message}")
+    assert [text for text in texts if _first_answer(text, index) != wanted] == []

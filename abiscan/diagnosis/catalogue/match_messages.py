@@ -26,6 +26,14 @@ LOCATION: Final = ("source_file", "source_line", "source_function")
 # Maximum characters before and after an anchor in patterns.
 _BEFORE, _AFTER = 1_024, 2_048
 _BLANKS = re.compile(r"\s{1,8192}")
+# Characters up to which a text is a person's own: the question about an error may be on another line.
+MOST_WITH_QUESTION: Final = 2_000
+# A line with a question, in a text that people typed: no indented source, no error of a program, which may ask
+# `Did you mean`.
+QUESTION: Final = (
+    r"(?<![^\n])(?![ \t])(?![^\n]{0,400}(?:Error|Warning|Exception|error|warning)(?: ?:|\n|\Z))[^\n]{0,400}?"
+    r"(?:[?\uff1f](?![\w?@=&/])|[\u5417\u4e48\u55ce]|\u5982\u4f55)[^\n]{0,400}"
+)
 
 
 def _driver_release(number: str) -> str:
@@ -164,10 +172,18 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
             for group, _ in every:
                 values.setdefault(group, " ".join(dict.fromkeys(text for other, text in every if other == group)))
             continue
-        match = _search(hit, message, name)
+        match = _search(hit, message, name) or _search_questions(hit, finder)
         if match is not None:
             _take(match, values)
     return values
+
+
+def _search_questions(hit: Hit, finder: Finder) -> re.Match[str] | None:
+    """What a person asks about a message on another line: the pattern of the message's line in other questions."""
+    if not finder.is_question or len(hit.text) > MOST_WITH_QUESTION:
+        return None
+    questions = (found[0] for found in compiled(QUESTION).finditer(hit.text))
+    return next(filter(None, map(compiled(finder.pattern, hit.plain).search, questions)), None)
 
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:

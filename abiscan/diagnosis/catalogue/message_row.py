@@ -64,6 +64,11 @@ class Finder(_Row, frozen=True, kw_only=True):
     lines: int = 0
     needs: tuple[Need, ...] = ()
 
+    @property
+    def is_question(self) -> bool:
+        """Whether it searches what a person asks about the message: on its line, or, in a short text, on another."""
+        return self.where is Where.LINE and (self.name.startswith("question-") or "(?P<asks_" in self.pattern)
+
 
 class AnswerCause(_Row, frozen=True, kw_only=True):
     """A cause of an answer, if its conditions hold.
