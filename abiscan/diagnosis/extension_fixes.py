@@ -65,6 +65,12 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     return f"the source tree of {name or 'the extension'}"
 
 
+def rewrite_const_data_ptr(missing: MissingName) -> str:
+    """The command that writes data_ptr<T>() for const_data_ptr<T>() in the source tree of the extension."""
+    tree = source_tree(missing)
+    return f"abiscan fix --apply --select const-data-ptr DIRECTORY  # DIRECTORY: {tree}; {REWRITES}"
+
+
 def _release_of_package(missing: MissingName, known: Package) -> str:
     """The release of a package, of the file or as the text gives it; empty if unknown."""
     return (missing.file.distribution_version or "").partition("+")[0] or named_release(known, missing)

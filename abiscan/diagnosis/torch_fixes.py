@@ -57,7 +57,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
 
 def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
     """The releases in the ranges that are nearest to the target: all before it, else, where a later release has no such
-    export, those of the first minor release after it."""
+    export, the first range after it, of which only the first minor release if the newest torch has no such export."""
     target = None if missing.target is None else missing.target.version
     if target is None:
         return ranges
@@ -65,8 +65,10 @@ def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
     if before is not None:
         return ranges.intersect(ReleaseRanges(((ranges.first, before),)))
     first = ranges.first_after(target)
-    if first is None or ranges.last == missing.known_versions[-1]:
+    if first is None:
         return ranges
+    if ranges.last == missing.known_versions[-1]:
+        return ReleaseRanges(tuple(each for each in ranges if each[0] == first)) or ranges
     of_minor = [each for each in missing.known_versions if each.startswith(f"{versions.minor(first)}.")]
     return ranges.intersect(ReleaseRanges(((first, of_minor[-1]),)))
 

@@ -26,7 +26,7 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
     rest = hit.rest.removeprefix("s").removeprefix("S")
     if "relocation truncated to fit" in hit.before:
         return None  # a relocation overflow between distant objects: nothing is missing
-    undecorated = name_tokens.msvc_name(rest) if "lld-link" in hit.before else None
+    undecorated = name_tokens.msvc_name(rest)
     if undecorated is not None:
         return {"text": undecorated, "by_linker": "yes", "msvc": "yes"}
     token = _name(rest, after_colon=rest.lstrip(" `*\"'")[:1] in (":", "\uff1a"))

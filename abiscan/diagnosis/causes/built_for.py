@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from abiscan.diagnosis import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
@@ -141,7 +143,22 @@ def _newer(missing: MissingName) -> Candidates:
                 f"Against it: {missing.target_label} is a nightly before {first} and may already export the symbol."
             )
     fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
+    if _lacks_const_data_ptr(missing):
+        reason = f"The headers of {missing.target_label} have no const_data_ptr: a source that calls it needs a change."
+        evidence.insert(1, reason)
+        fix = f"{extension_fixes.rewrite_const_data_ptr(missing)}\n{fix}"
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, tuple(evidence), fix)
+
+
+# ATen/core/TensorBase.h of 2.1.0 is the first that declares it.
+_FIRST_WITH_CONST_DATA_PTR: Final = (2, 1)
+
+
+def _lacks_const_data_ptr(missing: MissingName) -> bool:
+    """Whether the target's headers declare no at::TensorBase::const_data_ptr, so that a call of it does not compile."""
+    at = None if missing.target is None else versions.order(missing.target.version)
+    is_of_it = missing.cxx is not None and missing.cxx.qualified == "at::TensorBase::const_data_ptr"
+    return is_of_it and at is not None and at[:2] < _FIRST_WITH_CONST_DATA_PTR
 
 
 def _older(missing: MissingName) -> Candidates:

@@ -21,6 +21,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import DifferenceKind
 from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, AS_LIBTORCH_OF_MACOS, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId
@@ -109,7 +110,8 @@ def _readable(missing: MissingName) -> Candidates:
     """A readable name of a template that some releases constrain: Clang's mangling may be the one that is missing."""
     assert missing.cxx is not None
     arguments = missing.cxx.template_args or ()
-    if not missing.reference.demangled or not arguments:
+    # MSVC's decoration, which Clang writes on Windows too, has no constraints.
+    if not missing.reference.demangled or not arguments or platform_of(missing) == "win_amd64":
         return
     constrained = arguments if arguments[-1] == "0" else (*arguments, "0")
     name = (
@@ -394,6 +396,9 @@ def _long_of_clang(missing: MissingName) -> Candidates:
 def _windows_integers(missing: MissingName) -> Candidates:
     """`long` has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
     assert missing.cxx is not None
+    # A readable name of MSVC's tools that is looked up has the types of Linux, where int64_t is long.
+    if missing.reference.demangled:
+        return
     if not missing.reference.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
         return
     evidence = (

@@ -114,15 +114,20 @@ def read_name(text: str) -> NameToken | None:
 
 
 _CONVENTION = re.compile(
-    r"__(?:cdecl|thiscall|vectorcall|stdcall|fastcall) ((?:[A-Za-z_~]\w{0,255}::){0,15}~?[A-Za-z_]\w{0,255}(?:::)?)[(<]"
+    r"__(?:cdecl|thiscall|vectorcall|stdcall|fastcall) ((?:[A-Za-z_~]\w{0,255}::){0,15}~?[A-Za-z_]\w{0,255}(?:::)?)"
+    r"(?=[(<])(<(?:float|double|bool|(?:unsigned )?(?:int|__int64)),? ?\d?>(?=\())?"
 )
 
 
 def msvc_name(text: str) -> str | None:
     """The qualified name, without parameters, in the output of MSVC's undecorator: `c10::Error::Error` for
-    `__declspec(dllimport) public: __cdecl c10::Error::Error(struct c10::SourceLocation)`."""
+    `__declspec(dllimport) public: __cdecl c10::Error::Error(struct c10::SourceLocation)`. It keeps a template argument
+    that is the same type on Linux."""
     found = _CONVENTION.search(text, 0, 4_096)
-    return found[1] if found is not None and "::" in found[1] and not found[1].endswith("::") else None
+    if found is None or "::" not in found[1] or found[1].endswith("::"):
+        return None
+    arguments = (found[2] or "").replace("unsigned __int64", "uint64_t").replace("__int64", "int64_t")
+    return f"{found[1]}{arguments}"
 
 
 def mended(token: NameToken, behind: str) -> NameToken:
