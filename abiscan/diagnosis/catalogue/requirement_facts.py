@@ -220,10 +220,20 @@ def _distribution(values: Values) -> str | None:
 
 def torch_requirements(values: Values, missing: MissingName) -> str | None:
     """What the packages (value `project`) require of torch, each in the release that the text names, else in the newest
-    known one: `torchvision 0.29.1 requires torch>=2.14.0`; None if that is not known of each."""
+    known one: `torchvision 0.29.1 requires torch>=2.14.0`, `torchvision 0.19.0 is for torch 2.4`; None if that is not
+    known of each."""
     found = _requirements_on_torch(values, missing)
     words = {"": "no torch", "torch": "any torch"}
-    return ", ".join(f"{name} requires {words.get(wanted, wanted)}" for name, wanted in found) or None
+    # Of a companion only the minor release of its torch is known, not the requirement.
+    return (
+        ", ".join(
+            f"{name} is for torch {wanted[len('torch==') : -len('.*')]}"
+            if wanted.endswith(".*")
+            else f"{name} requires {words.get(wanted, wanted)}"
+            for name, wanted in found
+        )
+        or None
+    )
 
 
 def keeps_any_torch(values: Values, missing: MissingName) -> str | None:
@@ -241,7 +251,6 @@ def keeps_this_torch(values: Values, missing: MissingName) -> str | None:
     sides = {outside(wanted, missing.target.version) for wanted in filter(None, required)}
     if sides & {"older", "newer"}:
         return "no"
-    # Of a companion only the minor release of its torch is known.
     return "yes" if sides <= {""} and not any(wanted.endswith(".*") for wanted in required) else None
 
 
