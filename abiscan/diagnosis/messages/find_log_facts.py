@@ -8,7 +8,7 @@ from __future__ import annotations
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.former_release import present
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
     find_cuda_packages,
@@ -95,11 +95,17 @@ def log_facts(text: str) -> LogFacts:
         is_wsl=is_shown("is_wsl", text),
         installer=_installer(text),
         only_wheel=is_shown("only_wheel", text),
-        cpu_build=next((words for _, words in shown("cpu_build", text)), ""),
+        cpu_build=_cpu_build(text, gpu),
         validity_asked=is_shown("validity_asked", text),
         exporting_release_asked=is_shown("exporting_release_asked", text),
         keeps_source=is_shown("keeps_source", text),
     )
+
+
+def _cpu_build(text: str, gpu: str) -> str:
+    """The words that show a CPU build of torch; `torch.version.cuda` is None with other vendors' GPUs, too."""
+    found = shown("cpu_build", text)
+    return next((" ".join(words.split()) for value, words in found if not value or gpu in ("", NVIDIA, NO_GPU)), "")
 
 
 def _installer(text: str) -> str:
