@@ -140,7 +140,7 @@ def find_variant(text: str) -> str:
     said = [
         captured(match).replace(".", "")
         for match in matches("cuda_said", text)
-        if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
+        if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()].rpartition("\n")[2]
         and not is_proposed(text, match.start(), match.end())
     ]
     said = said or [release.replace(".", "") for release in values("toolkit", text)]
