@@ -124,13 +124,12 @@ def _fix(
         raise UsageError(f"{other}: not a source file; pass C++, CUDA or HIP sources, or a directory of them")
     found: list[Rewritten] = []
     errors: list[str] = []
-    there: list[str] = []
     for path in paths:
-        found += rewrite_tree(Path(path), wanted, errors, there, requested)
+        found += rewrite_tree(Path(path), wanted, errors, requested)
     if requested is not None:
         found = _without_copies(found)
         drafts = [each for each in found if not each.before]
-        if STUB_RULE in wanted and not drafts and not there:
+        if STUB_RULE in wanted and not drafts:
             click.echo(
                 f"abiscan: no PYBIND11_MODULE here binds `{requested.name}`: pass the folder of the C++ sources",
                 err=True,
@@ -142,13 +141,14 @@ def _fix(
                 err=True,
             )
     found = _in_own_files(found)
-    changed = [each for each in found if each.changes]
+    there = [each.path for each in found if each.changes and not each.before and os.path.exists(each.path)]
+    changed = [each for each in found if each.changes and each.path not in there]
     if apply:
         _write(changed, force=force)
     folder = _folder_of_diff(paths)
     for each in changed:
         _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
-    for stub in dict.fromkeys(there):
+    for stub in there:
         click.echo(f"abiscan: {safe(stub)}: exists; not overwritten (delete it to write it anew)", err=True)
     _tell(found, changed, errors, there, applied=apply)
     if changed and not apply and folder != os.getcwd():

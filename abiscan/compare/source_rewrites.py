@@ -20,6 +20,6 @@ def find_rewrites(path: str, cwd: str) -> Iterator[FileRewrites]:
         cwd: directory for the paths of the result.
     """
     if os.path.isdir(path) or (os.path.isfile(path) and is_source(path)):
-        for each in rewrite_tree(Path(path), frozenset(REWRITES), [], []):
+        for each in rewrite_tree(Path(path), frozenset(REWRITES), []):
             if each.changes:
                 yield FileRewrites(os.path.relpath(each.path, cwd), tuple(sorted(set(each.rules))))

@@ -176,6 +176,19 @@ def test_two_modules_of_one_folder_bind_a_function(tmp_path: Path) -> None:
     assert b"import two as _bound" in only
 
 
+def test_numbered_draft_that_exists(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.cpp").write_text(TWO_FUNCTIONS + f"PYBIND11_MODULE({name}, m) {{ BINDINGS }}\n")
+    assert run("--apply", "--function", "g", ".", cwd=tmp_path).returncode == 0
+    for deleted, kept in (("g_operators.py", "g_operators_2.py"), ("g_operators_2.py", "g_operators.py")):
+        text = (tmp_path / deleted).read_text()
+        (tmp_path / deleted).unlink()
+        again = run("--apply", "--function", "g", ".", cwd=tmp_path)
+        assert again.returncode == 0
+        assert f"{kept}: exists; not overwritten".encode() in again.stderr
+        assert (tmp_path / deleted).read_text() == text
+
+
 def test_equal_sources_are_all_rewritten(tmp_path: Path) -> None:
     """Only drafts of one function may be copies of each other."""
     for name in ("a", "b"):

@@ -534,10 +534,10 @@ def test_the_module_of_a_tree_comes_from_the_nearest_build_file(
     row = '[tool.setuptools]\next-modules = [{name = "pkg._C", sources = ["csrc/bind.cpp"]}]\n'
     (tmp_path / "pyproject.toml").write_text(row)
     monkeypatch.chdir(tmp_path)
-    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [])
     assert "import pkg._C as _bound" in stub.after
     (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup()\n")
-    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [])
     assert "import pkg._C as _bound" in stub.after
 
 
@@ -596,7 +596,7 @@ def test_a_module_that_is_compiled_when_it_runs(
     (tmp_path / "pkg" / "csrc" / "bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
     (tmp_path / file).write_text(text)
     monkeypatch.chdir(tmp_path)
-    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [])
     assert expected in stub.after
 
 
@@ -605,10 +605,10 @@ def test_a_lone_file_reads_only_its_directory(tmp_path: Path, monkeypatch: pytes
     Path("bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
     Path("below").mkdir()
     Path("below", "deep.py").write_text("ext = cpp_extension.load('k', ['bind.cpp'])\n")
-    (stub,) = rewrite_tree(Path("bind.cpp"), frozenset({"op-not-registered"}), [], [])
+    (stub,) = rewrite_tree(Path("bind.cpp"), frozenset({"op-not-registered"}), [])
     assert "import MODULE_NAME as _bound" in stub.after
     Path("ops.py").write_text("ext = cpp_extension.load('k', ['bind.cpp'])\n")
-    (stub,) = rewrite_tree(Path("bind.cpp"), frozenset({"op-not-registered"}), [], [])
+    (stub,) = rewrite_tree(Path("bind.cpp"), frozenset({"op-not-registered"}), [])
     assert "from ops import ext as _bound" in stub.after
 
 
@@ -620,10 +620,10 @@ def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name in ("x.json", "x.py", "setup.py", "x.cpp"):
         os.mkfifo(name)
     for root in (Path(), Path("bind.cpp")):
-        (stub,) = rewrite_tree(root, frozenset({"op-not-registered"}), [], [])
+        (stub,) = rewrite_tree(root, frozenset({"op-not-registered"}), [])
         assert "import MODULE_NAME as _bound" in stub.after
     errors: list[str] = []
-    assert list(rewrite_tree(Path("x.cpp"), frozenset({"op-not-registered"}), errors, [])) == []
+    assert list(rewrite_tree(Path("x.cpp"), frozenset({"op-not-registered"}), errors)) == []
     assert errors == ["x.cpp: cannot be read"]
 
 
@@ -636,12 +636,12 @@ def test_the_prebuilt_module_of_a_table(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "all.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
     (tmp_path / "bind.cpp").write_text(BIND.format("TORCH_EXTENSION_NAME"))
     monkeypatch.chdir(tmp_path)
-    stubs = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    stubs = rewrite_tree(Path(), frozenset({"op-not-registered"}), [])
     assert [re.search("import .* as _bound", stub.after)[0] for stub in stubs] == [  # type: ignore[index]
         "import pkg.all_ as _bound",
         "import pkg.module_k as _bound",
     ]
-    (stub,) = rewrite_tree(Path("all.cpp"), frozenset({"op-not-registered"}), [], [])
+    (stub,) = rewrite_tree(Path("all.cpp"), frozenset({"op-not-registered"}), [])
     assert "import MODULE_NAME as _bound" in stub.after  # the package of the table is unknown
 
 

@@ -20,13 +20,12 @@ def rewrite_tree(
     root: Path,
     wanted: frozenset[str],
     errors: list[str],
-    there: list[str],
     requested: RequestedFunction | None = None,
 ) -> Iterator[Rewritten]:
     """Rewrite the sources below a path; nothing is written.
 
     Args:
-        errors, there: read errors, and existing operator files, are appended to these.
+        errors: read errors are appended to it.
         requested: the only function to register.
     """
     rules = SourceRules(rule for rule in load_rules() if rule.id in wanted)
@@ -51,10 +50,7 @@ def rewrite_tree(
             loaded = loaded or LoadedModules(root)
             module, statement = _module_name(path, loaded)
             for _place, stub in stubs_for(text, path, rules, others, module, statement=statement, requested=requested):
-                if stub.changes and os.path.exists(stub.path):
-                    there.append(stub.path)
-                else:
-                    yield stub
+                yield stub
 
 
 def _text(path: str) -> str | None:
