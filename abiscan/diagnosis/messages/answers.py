@@ -74,6 +74,9 @@ def answer(
     return answered
 
 
+_UNNAMED: Final = re.compile(r"(?<![\w.])(?:MODULE|FUNCTION)(?!\w)")
+
+
 def _is_about_mangled_names(read: ReadText, knowledge: Knowledge) -> bool:
     """Whether all that is found are identifiers in sentences, and a person also wrote their mangled names, which tell
     more; a name that torch exports may be what nm shows instead."""
@@ -139,11 +142,17 @@ def _answers(
         answered = {key: subject for key, subject in answered.items() if key not in alone}
     # Of two answers about the whole text, one may repeat the other's commands.
     fixes = {key: subject.causes[0].fix for key, subject in answered.items() if key in whole and subject.causes}
-    repeated = {key for key, fix in fixes.items() if any(fix != other and fix in other for other in fixes.values())}
+    repeated = {key for key, fix in fixes.items() if any(_is_part(fix, other) for other in fixes.values())}
     answered = {key: subject for key, subject in answered.items() if key not in repeated}
     # A missing operator is a consequence of the missing symbol, because its library did not load.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
     return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))
+
+
+def _is_part(fix: str, other: str) -> bool:
+    """Whether other commands have all of these, some with names in place of `MODULE` and `FUNCTION`."""
+    lines = {line for line in fix.split("\n") if not _UNNAMED.search(line)}
+    return fix != other and bool(fix in other or (lines and lines < set(other.split("\n"))))
 
 
 def _names_of(found: SymbolSubject) -> tuple[str, ...]:
