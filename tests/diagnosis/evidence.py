@@ -614,6 +614,11 @@ SENTENCES = (
         "It is from a torch newer than the index, from builds for another device, or not from torch.",
         lambda c, _: not c.exported_in(c.name),
     ),
+    # Every release that declares it exports instances of it.
+    Sentence(
+        "The headers of {label} have no const_data_ptr: a source that calls it needs a change.",
+        lambda c, _: not any(c.torch in c.exported_in(form) for form in c.alike | {c.name}),
+    ),
     Sentence("{label} is older than {release}.", lambda c, f: _all_after(c, f["release"])),
     # GPU builds.
     Sentence("{shown} is exported by {library}, which only {gpu} builds of torch contain.", _lives_in, needs=CPU_BUILD),
