@@ -80,7 +80,7 @@ for name in ["numpy", *(each.name for each in pkgutil.walk_packages(numpy.__path
     if not others.search(name):
         try:
             module = importlib.import_module(name)
-        except Exception:
+        except (ImportError, OSError):  # a script of NumPy's build, without its sources
             continue
         names = set(dir(module)) | (words if name == "numpy" else set())
         if name.startswith("numpy.core"):  # passes names on to numpy._core

@@ -8,10 +8,7 @@ import re
 import sys
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import (
-    is_file_of_package,
-    is_module_of_package,
-)
+from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.messages.message_text import Hit

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import (
-    extension_fixes,
-    package_commands,
-)
+from abiscan.diagnosis import extension_fixes, package_commands
 from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_facts import built_project, hip_project

@@ -6,4 +6,5 @@ from abiscan.diagnosis.messages.text_facts import pattern_of
 
 
 def is_compiled_module(module: str) -> bool:
+    """Whether a dotted name is of a form that compiled modules have, such as `pkg._C`."""
     return pattern_of("compiled_module").fullmatch(module) is not None
