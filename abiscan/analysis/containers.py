@@ -124,7 +124,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
         first: dict[tuple[ArtifactVerdict, str | None], tuple[int, ArtifactReport]] = {}
         for number, each in enumerate(family):
             if not _lacks_kernels(each):
-                first.setdefault((each.verdict, release_in_name(each.place)), (number, each))
+                first.setdefault((each.verdict, release_in_name(each.package_path)), (number, each))
         for each in family:
             if named and each.display not in chosen:
                 release = named[0].torch_build.version if named[0].torch_build is not None else ""
@@ -133,7 +133,9 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
             elif each.member is not None and (each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each)):
                 serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
                 # A build for another release replaces nothing.
-                alike = (first.get((verdict, r)) for verdict in serving for r in (release_in_name(each.place), None))
+                alike = (
+                    first.get((verdict, r)) for verdict in serving for r in (release_in_name(each.package_path), None)
+                )
                 by = min((found for found in alike if found is not None), default=None, key=lambda found: found[0])
                 if by is not None:
                     served[each.display] = by[1], "another build of it loads here"
@@ -143,7 +145,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
 def _is_for(member: ArtifactReport) -> bool:
     """Whether the path names the release that the member was checked against."""
     target = member.torch_build
-    return target is not None and names_release(member.place, target.version) is True
+    return target is not None and names_release(member.package_path, target.version) is True
 
 
 def _lacks_kernels(member: ArtifactReport) -> bool:
@@ -151,7 +153,7 @@ def _lacks_kernels(member: ArtifactReport) -> bool:
 
 
 def _replaced(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactReport:
-    reason = f"{why}: {by.place}"
+    reason = f"{why}: {by.package_path}"
     findings = tuple(
         finding if finding.severity is Severity.NOTE else replace(finding, suppressed=True, suppression=reason)
         for finding in member.findings

@@ -302,7 +302,7 @@ def asserted_beside(group: Group, table: LayoutTable, machine: str) -> CompiledA
 
 def _members(group: Group) -> list[Artifact]:
     """The first files of a package that is made for one torch."""
-    objects = (a for a in group if a.kind is ArtifactKind.SHARED_OBJECT and release_in_name(a.place) is None)
+    objects = (a for a in group if a.kind is ArtifactKind.SHARED_OBJECT and release_in_name(a.package_path) is None)
     return list(islice(objects, _MEMBERS))
 
 

@@ -27,7 +27,7 @@ def load_path(artifact: Artifact, options: ScanOptions) -> str:
         return artifact.disk_path
     site = options.environment.site_packages if options.environment is not None else ()
     root = site[0] if site else options.settings.cwd
-    return os.path.normpath(os.path.join(root, artifact.place))
+    return os.path.normpath(os.path.join(root, artifact.package_path))
 
 
 def needed_siblings(artifact: Artifact, binary: Binary, options: ScanOptions) -> Mapping[str, Binary]:
@@ -53,10 +53,10 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     asked = tuple(dict.fromkeys(names))
     wanted = set(asked)
-    others = (each for each in artifact.group if wanted and each.place != artifact.place)
+    others = (each for each in artifact.group if wanted and each.package_path != artifact.package_path)
     for sibling, opened in _readable(others):
         here = opened.exported_among(asked) & wanted
-        found.update(dict.fromkeys(here, sibling.place.rpartition("/")[2]))
+        found.update(dict.fromkeys(here, sibling.package_path.rpartition("/")[2]))
         wanted -= here
     return found
 
@@ -73,9 +73,9 @@ def _readable(members: Iterable[Artifact]) -> Iterator[tuple[Artifact, Binary]]:
 
 
 class _Needs(Struct, frozen=True):
-    """What a file of a package needs, by its place, file name and soname."""
+    """What a file of a package needs, by its path in the package, file name and soname."""
 
-    place: str
+    package_path: str
     name: str
     soname: str | None
     needed: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Needs(Struct, frozen=True):
 @functools.lru_cache(maxsize=1)
 def _needs(group: Group) -> tuple[_Needs, ...]:
     return tuple(
-        _Needs(each.place, each.place.rpartition("/")[2], opened.soname, tuple(opened.needed))
+        _Needs(each.package_path, each.package_path.rpartition("/")[2], opened.soname, tuple(opened.needed))
         for each, opened in _readable(group)
     )
 
@@ -92,8 +92,8 @@ def _needs(group: Group) -> tuple[_Needs, ...]:
 def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
     """The sonames in the closures of those shared objects of the package that need this file, directly or indirectly.
     If one of them is loaded, this file is resolved in its scope."""
-    opened = [each for each in _needs(artifact.group) if each.place != artifact.place]
-    wanted = {artifact.place.rpartition("/")[2], binary.soname}
+    opened = [each for each in _needs(artifact.group) if each.package_path != artifact.package_path]
+    wanted = {artifact.package_path.rpartition("/")[2], binary.soname}
     found: dict[str, None] = {}
     while True:
         dependents = [each for each in opened if wanted & {name.rpartition("/")[2] for name in each.needed}]
@@ -115,11 +115,11 @@ def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
 
 def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, Binary]]:
     name = soname.rpartition("/")[2]
-    release = release_in_name(artifact.place)
-    others = (each for each in artifact.group.named(name) if each.place != artifact.place)
+    release = release_in_name(artifact.package_path)
+    others = (each for each in artifact.group.named(name) if each.package_path != artifact.package_path)
     if release:
         # A build for one release of torch uses the libraries of the same build.
-        others = (each for each in others if release_in_name(each.place) in (None, release))
+        others = (each for each in others if release_in_name(each.package_path) in (None, release))
     for sibling, opened in _readable(others):
         yield load_path(sibling, options), opened
     if artifact.disk_path is not None and len(artifact.group) == 1:

@@ -39,7 +39,7 @@ def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readabl
     ]
     found += _files(old, new, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
-    bundled = None if new.container is None else {file.place.rpartition("/")[2] for file in new.files.values()}
+    bundled = None if new.container is None else {file.package_path.rpartition("/")[2] for file in new.files.values()}
     single = [change for pair in pairs for change in compare_files(*pair, readable, bundled)]
     if not is_of_one_system(before.compatibility, after.compatibility):
         single = [change for change in single if change.aspect not in (Aspect.GPU, Aspect.SYSTEM)]

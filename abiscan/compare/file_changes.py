@@ -239,7 +239,7 @@ def _is_vendored(place: str) -> bool:
 
 
 def _vendored(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    before, after = (_soname(each.place.rpartition("/")[2]) for each in (old, new))
+    before, after = (_soname(each.package_path.rpartition("/")[2]) for each in (old, new))
     if before != after:
         yield Aspect.LIBRARY, Effect.CHANGED, f"is {after}; was {before}", (before,), (after,)
 

@@ -24,7 +24,7 @@ class FileOutcome(Struct, frozen=True):
     """The outcome of one file.
 
     Attributes:
-        place: path in its package.
+        package_path: path in its package.
         module: the module that it is a build of (`module_of`).
         why: why it does not load, as a sentence; empty if it loads or is undecided.
         uses_torch: it imports symbols of torch.
@@ -38,7 +38,7 @@ class FileOutcome(Struct, frozen=True):
         caught_by: the Python source of its package that continues without it (`optional_files`); empty for none.
     """
 
-    place: str
+    package_path: str
     module: str
     path: str
     verdict: ArtifactVerdict
@@ -61,7 +61,7 @@ class FileOutcome(Struct, frozen=True):
     def loading_states(self) -> dict[str, ReleaseState]:
         """The releases on which its package loads it, with the outcome on their best build."""
         found: dict[str, ReleaseState] = {}
-        for version, state in of_named_release(self.place, self.releases):
+        for version, state in of_named_release(self.package_path, self.releases):
             if state.fits and found.get(version) is not ReleaseState.LOADS:
                 found[version] = state
         return found
@@ -78,12 +78,12 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
         installed: the run is about the installed torch; a file that is checked against another torch is for that one.
     """
     build = report.torch_build
-    named = build is not None and names_release(report.place, build.version) is False
+    named = build is not None and names_release(report.package_path, build.version) is False
     elsewhere = installed and build is not None and build.kind is not TorchKind.INSTALLED
     of_torch = report.provenance.abi not in (None, "none") or report.verdict is ArtifactVerdict.LOADS
     uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
     return FileOutcome(
-        place=report.place,
+        package_path=report.package_path,
         module=module_of(report),
         path=report.path,
         verdict=ArtifactVerdict.LOADS if report.replaced_by is not None else report.verdict,
@@ -117,7 +117,7 @@ def _after_upgrade(file: FileOutcome, earlier: FileOutcome | None, absent: Colle
         why = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not found"
     if earlier is None:
         return replace(file, why=why)
-    unnamed = release_in_name(file.place) is None
+    unnamed = release_in_name(file.package_path) is None
     stays = earlier.for_another and unnamed and file.verdict is ArtifactVerdict.FAILS
     return replace(
         file,
@@ -166,7 +166,9 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         none_loads = len(refused) == len(files) and not all(file.caught_by for file in refused)
         state = PackageState.FAILS if failing or none_loads else PackageState.PARTLY
         first = (failing or refused)[0]
-        why = f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.place}: {first.why}"
+        why = (
+            f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.package_path}: {first.why}"
+        )
         if first.opened_by and not absent:
             why += f"; {first.opened_by} opens it at run time, and loads without it"
         elif first.caught_by and not absent:
@@ -177,7 +179,7 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
             f"none of its builds is for this torch: they load on {on_releases(loads_on(builds))}",
         )
     elif open_files:
-        state, why = PackageState.UNDECIDED, f"{open_files[0].place}: cannot be decided"
+        state, why = PackageState.UNDECIDED, f"{open_files[0].package_path}: cannot be decided"
     elif any(file.uses_torch for file in checked):
         state = PackageState.LOADS
     return PackageOutcome(

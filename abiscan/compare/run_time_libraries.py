@@ -33,7 +33,7 @@ def with_openers(
             replace(
                 each,
                 opened_by=_opener(each, found, paths.get(name, ()), files) if each.lacks_gpu else "",
-                caught_by=caught.get(each.place, ""),
+                caught_by=caught.get(each.package_path, ""),
             )
             for each in found
         ]
@@ -47,8 +47,8 @@ def _optional(found: Sequence[FileOutcome], paths: Sequence[str], files: FileSys
     for each in found:
         if each.verdict is ArtifactVerdict.FAILS and not each.for_another:
             for path in paths:
-                if path.endswith(f"/{each.place}"):
-                    sites.setdefault(path.removesuffix(f"/{each.place}"), []).append(each.place)
+                if path.endswith(f"/{each.package_path}"):
+                    sites.setdefault(path.removesuffix(f"/{each.package_path}"), []).append(each.package_path)
     for site, places in sites.items():
         openers |= optional_files(site, places, files)
     return openers
@@ -57,12 +57,12 @@ def _optional(found: Sequence[FileOutcome], paths: Sequence[str], files: FileSys
 def _opener(file: FileOutcome, others: Sequence[FileOutcome], paths: Sequence[str], files: FileSystem) -> str:
     """The name of the loading file of the package that contains the name of this one as a string; empty if none
     does."""
-    name = os.path.basename(file.place).encode()
+    name = os.path.basename(file.package_path).encode()
     for other in others:
         if other.for_another or other.verdict is not ArtifactVerdict.LOADS:
             continue
         for path in paths:
-            if path.endswith(f"/{other.place}") and _contains(path, name, files):
+            if path.endswith(f"/{other.package_path}") and _contains(path, name, files):
                 return os.path.basename(path)
     return ""
 

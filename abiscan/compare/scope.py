@@ -61,5 +61,5 @@ def files_by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
     named = {}
     for key, same in found.items():
         for file in same:
-            named[key if len(same) == 1 else file.place] = file
+            named[key if len(same) == 1 else file.package_path] = file
     return dict(sorted(named.items()))

@@ -115,7 +115,7 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
 
 
 def _own_releases(file: ArtifactReport) -> list[ReleaseVerdict]:
-    return [result for _, result in of_named_release(file.place, ((r.torch, r) for r in file.releases or ()))]
+    return [result for _, result in of_named_release(file.package_path, ((r.torch, r) for r in file.releases or ()))]
 
 
 def _environments(
@@ -148,8 +148,8 @@ def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
     one module for several Pythons count together."""
     modules: dict[str, set[str] | None] = {}
     for key, file in scope.files.items():
-        found = module_name(file.place.rpartition("/")[2])
-        module = key if found is None else f"{file.place.rpartition('/')[0]}/{found.name}"
+        found = module_name(file.package_path.rpartition("/")[2])
+        module = key if found is None else f"{file.package_path.rpartition('/')[0]}/{found.name}"
         if file.pythons is None or modules.get(module, set()) is None:
             modules[module] = None
         else:
@@ -209,7 +209,7 @@ def _cuda(family: Family, own: Collection[str]) -> set[str]:
 
 
 def _own_names(scope: ComparedScope) -> frozenset[str]:
-    return frozenset(file.place.rpartition("/")[2] for file in scope.files.values())
+    return frozenset(file.package_path.rpartition("/")[2] for file in scope.files.values())
 
 
 def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]:

@@ -139,11 +139,11 @@ def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> 
     leading = max(candidate.score for candidate in candidates)
     total = max(weights.values())
 
-    def place(candidate: Candidate) -> float:
+    def position(candidate: Candidate) -> float:
         near = candidate.score >= leading - _PULL
         return -(candidate.score + (_PULL * weights[candidate.cause] / total if near else 0.0))
 
-    return tuple(sorted(candidates, key=place))
+    return tuple(sorted(candidates, key=position))
 
 
 def _groups(

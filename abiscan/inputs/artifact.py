@@ -146,7 +146,7 @@ class Group(Struct, eq=False):
             places = {}
             for artifact in self._artifacts:
                 if artifact.kind is ArtifactKind.SHARED_OBJECT:
-                    places[artifact.place] = artifact
+                    places[artifact.package_path] = artifact
             for place in sorted(places):
                 self._names.setdefault(file_key(place), []).append(places[place])
             for link in sorted(self.aliases):
@@ -185,7 +185,7 @@ class Artifact(Struct, frozen=True):
         return self.path if self.member is None else f"{self.path}!{self.member}"
 
     @property
-    def place(self) -> str:
+    def package_path(self) -> str:
         """Its path among its siblings, by which `$ORIGIN` is expanded: its install path, its name in the archive, or
         its path on disk."""
         return self.install_path or self.member or self.disk_path or self.path
@@ -219,7 +219,7 @@ class Artifact(Struct, frozen=True):
 
     def beside(self, suffix: str, files: FileSystem) -> bytes | None:
         """Read the file beside it with its name and another suffix (`x.json` beside `x.so`), as `neighbour`."""
-        base = os.path.basename(self.disk_path or self.place)
+        base = os.path.basename(self.disk_path or self.package_path)
         return self.neighbour(posixpath.splitext(base)[0] + suffix, files)
 
     def neighbour(self, name: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:

@@ -138,7 +138,7 @@ class ArtifactReport(Struct, frozen=True):
         return self.path if self.member is None else f"{self.path}!{self.member}"
 
     @property
-    def place(self) -> str:
+    def package_path(self) -> str:
         """Its path in its package; its whole path if it is in none."""
         if self.member is not None:
             return self.member.rsplit("!", 1)[-1]

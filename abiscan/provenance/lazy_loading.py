@@ -25,7 +25,7 @@ def is_opened_lazily(artifact: Artifact, files: FileSystem) -> bool:
         raw = artifact.neighbour("__init__.py", files, _MOST_TEXT)
     except UnreadableFile:
         return False
-    if raw is None or artifact.place.rpartition("/")[2].encode() not in raw:
+    if raw is None or artifact.package_path.rpartition("/")[2].encode() not in raw:
         return False
     calls = islice(re.finditer(rb"DLL\(", raw), _MOST_CALLS)
     return any(re.search(_LAZY_MODE, raw[call.end() : call.end() + _LONGEST_CALL]) for call in calls)

@@ -59,11 +59,11 @@ class FactOrigin(Struct, frozen=True):
     """Facts about a file from outside of its bytes.
 
     Attributes:
-        place: its path, inside its container if it is in one.
+        package_path: its path, inside its container if it is in one.
         version: version of its distribution, with its label.
     """
 
-    place: str
+    package_path: str
     version: str | None = None
 
 
@@ -86,7 +86,7 @@ def provenance_facts(
         *_python(binary, imports, made, origin),
         *_cuda(made),
         *_floors(facts),
-        *(instruction_sets(marks, origin.place) if facts.machine == "x86_64" else ()),
+        *(instruction_sets(marks, origin.package_path) if facts.machine == "x86_64" else ()),
         *_machine(facts, executable_stack=marks.executable_stack),
     ]
     order = {topic: number for number, topic in enumerate(Topic)}
@@ -177,7 +177,9 @@ def _python(
     for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in ids):
         yield ProvenanceFact(Topic.PYBIND11, text.strip("_").removeprefix("pybind11_internals_"), text)
     if made.python_abi not in (None, "any"):
-        yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.place.rpartition('/')[2]}")
+        yield ProvenanceFact(
+            Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.package_path.rpartition('/')[2]}"
+        )
     free = next((name for name in names if name in _FREE_THREADED), None)
     if free is not None:
         yield ProvenanceFact(Topic.PYTHON_ABI, "free-threaded", free)

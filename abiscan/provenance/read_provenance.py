@@ -45,7 +45,7 @@ def read_provenance(
         torch_releases=matrix.exporting if matrix is not None and torch_names else None,
         built_for=built_for,
         built_for_source=basis,
-        python_abi=_python_abi(posixpath.basename(origin.place), imports),
+        python_abi=_python_abi(posixpath.basename(origin.package_path), imports),
         cuda=toolkit.version if toolkit is not None and toolkit.kind == "CUDA" else None,
         gpu_archs=tuple(dict.fromkeys(each.architecture for each in device.images)),
         abi=_abi(torch_names),

@@ -43,10 +43,6 @@ class Layout(Struct, frozen=True, array_like=True):
         """Whether its fields are enumerators."""
         return not self.align
 
-    def place(self, name: str) -> int | None:
-        """Offset of a field in bits, or of a base by its type."""
-        return next((field.offset for field in self.fields if (field.name or field.record) == name), None)
-
 
 class LayoutChange(Struct, frozen=True):
     """Differences between the layouts of a record in two builds.

@@ -24,7 +24,7 @@ _GRADES = (
 
 def module_of(member: ArtifactReport) -> str:
     """The module that a member is a build of, as `without_build` names it."""
-    return without_build(member.place, member.provenance.cuda)
+    return without_build(member.package_path, member.provenance.cuda)
 
 
 def of_named_release(place: str, results: Iterable[tuple[str, _Result]]) -> list[tuple[str, _Result]]:
@@ -95,4 +95,6 @@ _DRIFT = {Severity.ERROR: ReleaseState.OTHER_LAYOUT, Severity.WARNING: ReleaseSt
 
 def _states(member: ArtifactReport, loads_on: Iterable[str]) -> dict[str, ReleaseState]:
     drifting = {release: _DRIFT[severity] for release, severity in member.drifting if severity in _DRIFT}
-    return dict(of_named_release(member.place, {**dict.fromkeys(loads_on, ReleaseState.LOADS), **drifting}.items()))
+    return dict(
+        of_named_release(member.package_path, {**dict.fromkeys(loads_on, ReleaseState.LOADS), **drifting}.items())
+    )

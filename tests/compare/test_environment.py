@@ -32,7 +32,7 @@ LOADS = FileOutcome(
     (),
 )
 FAILS = replace(LOADS, verdict=ArtifactVerdict.FAILS, why="a name is gone", releases=(("2.13.0", ReleaseState.FAILS),))
-REFUSED = replace(LOADS, place="p/video.so", path="/p/video.so", why="libavutil.so.56 is not found")
+REFUSED = replace(LOADS, package_path="p/video.so", path="/p/video.so", why="libavutil.so.56 is not found")
 REFUSED = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None),))
 OTHERWISE = replace(REFUSED, why="GLIBC_2.99 not found", needed=())
 PLAIN = replace(LOADS, uses_torch=False, verdict=ArtifactVerdict.NOT_TORCH, releases=())

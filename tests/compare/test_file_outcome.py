@@ -62,7 +62,7 @@ def test_a_build_counts_for_the_release_that_its_path_names() -> None:
     both = tuple((each, ReleaseState.LOADS) for each in ("2.8.0", "2.9.0", "2.9.1", "2.10.0"))
     files = [replace(built_for(each, LOADS, for_another=True), module="x", releases=both) for each in ("2.8", "2.9")]
     assert loads_on(files) == "2.8.0-2.9.1"
-    assert loads_on([replace(files[0], place="x/x.so")]) == "2.8.0-2.10.0"
+    assert loads_on([replace(files[0], package_path="x/x.so")]) == "2.8.0-2.10.0"
 
 
 def test_only_a_library_that_was_searched_here_is_missing() -> None:
@@ -81,9 +81,9 @@ def test_a_gpu_library_that_is_opened_at_run_time_does_not_fail_its_package(tmp_
     """libsphericart_torch.so of sphericart-torch 2.0.4 contains the name of libsphericart_torch_cuda_stream.so, and the
     package works on a CPU build of torch. Nothing contains the name of `_scatter_cuda.so` of torch-scatter, which
     Python code opens and needs."""
-    cuda = replace(built_for("2.9.0", FAILS, for_another=False), place="p/libpart_cuda.so", lacks_gpu=True)
-    main = replace(built_for("2.9.0", LOADS, for_another=False), place="p/libpart.so")
-    paths = tuple(str(tmp_path / each.place) for each in (cuda, main))
+    cuda = replace(built_for("2.9.0", FAILS, for_another=False), package_path="p/libpart_cuda.so", lacks_gpu=True)
+    main = replace(built_for("2.9.0", LOADS, for_another=False), package_path="p/libpart.so")
+    paths = tuple(str(tmp_path / each.package_path) for each in (cuda, main))
     package = replace(distribution("p", "torch"), shared_objects=paths)
     (tmp_path / "p").mkdir()
     for text, state in (
@@ -92,7 +92,7 @@ def test_a_gpu_library_that_is_opened_at_run_time_does_not_fail_its_package(tmp_
         (b"\0no libpart_cuda.so\0", PackageState.FAILS),
         (b"", PackageState.FAILS),
     ):
-        (tmp_path / main.place).write_bytes(build(Library(code={OTHER: text})))
+        (tmp_path / main.package_path).write_bytes(build(Library(code={OTHER: text})))
         files = with_openers({"p": [cuda, main]}, [package], HERE)["p"]
         assert find_package_outcome(files).state is state
         # Without a file that loads, there is no package that works in part.

@@ -80,7 +80,7 @@ def test_a_source_that_cannot_be_parsed_shows_nothing(tmp_path: Path, damaged: b
 def test_a_package_without_its_optional_files_loads_in_part(tmp_path: Path) -> None:
     """torchao 0.18.0 on a CPU build of torch 2.13.0: both of its files fail, and `import torchao` succeeds."""
     (tmp_path / "p").mkdir()
-    file = replace(FAILS, place="p/_C.so", path=str(tmp_path / "p/_C.so"), verdict=ArtifactVerdict.FAILS)
+    file = replace(FAILS, package_path="p/_C.so", path=str(tmp_path / "p/_C.so"), verdict=ArtifactVerdict.FAILS)
     package = replace(distribution("p", "torch"), shared_objects=(file.path,))
     assert find_package_outcome(with_openers({"p": [file]}, [package], HERE)["p"]).state is PackageState.FAILS
     (tmp_path / "p/__init__.py").write_text("try:\n    from . import _C\nexcept ImportError:\n    pass")

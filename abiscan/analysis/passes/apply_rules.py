@@ -179,7 +179,7 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
     from abiscan.rules.computed.loader_refuses import find_refusal
 
     # Needed libraries in the directory of the file, whether or not the loader searches there.
-    place = posixpath.dirname(record.artifact.disk_path or record.artifact.place)
+    place = posixpath.dirname(record.artifact.disk_path or record.artifact.package_path)
     beside = tuple(n.soname for n in record.needed if n.found is not None and posixpath.dirname(n.found) == place)
     yield from find_refusal(
         rule("loader-refuses"),

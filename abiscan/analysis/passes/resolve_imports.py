@@ -56,7 +56,7 @@ def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolut
     """Resolve against a release with the index only."""
     artifact, binary, torch = record.artifact, record.binary, record.torch
     # Install paths of an environment here do not matter for a release: members are identified by their path.
-    root = record.load_path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
+    root = record.load_path.removesuffix(os.path.normpath(artifact.package_path)) if artifact.member is not None else ""
     members = {place.removeprefix(root): each for place, each in record.siblings.items()}
     exports = None if torch is None else torch.exports
     if system_of(binary.machine) is not OperatingSystem.LINUX:

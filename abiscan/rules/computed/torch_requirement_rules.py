@@ -80,7 +80,7 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
         if (releases := _inside(m.provenance.torch_releases or ReleaseRanges(), known))
     ]
     covered, has_alternatives = supported_releases((module_of(row.member), row.releases) for row in loading)
-    narrowest = min(loading, key=lambda row: (len(row.releases), row.member.place), default=None)
+    narrowest = min(loading, key=lambda row: (len(row.releases), row.member.package_path), default=None)
     required = torch_requirements(wheel.container.requires_dist)
     pythons = pythons_of_tags(wheel.declared.interpreters)
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
@@ -101,7 +101,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     drifting = next(filter(_drifts_on_target, standing), None)
     setting = next((member.target for member in (failing, drifting) if member is not None), None)
     tried = None if setting is None else setting.torch_build
-    detail = f"and {first.place} imports torch symbols"
+    detail = f"and {first.package_path} imports torch symbols"
     if setting is not None and tried is not None:
         verb = "has `layout-drift`" if failing is None else "does not load"
         detail = f"and {verb} on torch {tried.version}{_chosen_words(setting, known[-1])}"
@@ -143,7 +143,7 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         yield from _only_drifting(rule, wheel, use, allowed)
         return
     everywhere = not narrowest.releases.intersection(wrong)
-    who = narrowest.member.place if everywhere else "at least one member"
+    who = narrowest.member.package_path if everywhere else "at least one member"
     detail = f"but {who} does not load on {_words(wrong, known)}; {_loading_words(covered, use)}"
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
@@ -178,7 +178,7 @@ def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[s
     right = [release for release in allowed if release not in where]
     right = right or [release for release in use.known if release in use.covered and release not in possible]
     layout = f"a class from torch's headers {verb} another layout (`layout-drift`)"
-    detail = f"but on {_words(where, use.known)} {layout}; {member.place} loads there"
+    detail = f"but on {_words(where, use.known)} {layout}; {member.package_path} loads there"
     advice = _advice(right, use)
     target = f"Declare {advice}" if advice else _REBUILD
     yield member, wheel_finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)

@@ -58,5 +58,5 @@ def wheel_finding(
 
 def other_members(members: Sequence[ArtifactReport], lead: str = "also") -> str:
     """The members after the first one, as the end of a sentence."""
-    names = [member.place for member in members[1:]]
+    names = [member.package_path for member in members[1:]]
     return f"; {lead} {shortened(names)}" if names else ""

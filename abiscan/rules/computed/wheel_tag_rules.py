@@ -44,7 +44,7 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
     others = other_members([row[0] for row in rows], "newer versions than declared are also required by")
     fitting = fitting_platform(every, member.machine or "", own)
-    detail = f"{member.place} requires {' and '.join(first.values())}{others}"
+    detail = f"{member.package_path} requires {' and '.join(first.values())}{others}"
     yield (
         member,
         wheel_finding(
@@ -66,7 +66,7 @@ def _order(exceeded: Sequence[Excess]) -> tuple[tuple[int, ...], int]:
 
 
 def _base(member: ArtifactReport) -> str:
-    return member.place.rsplit("/", 1)[-1]
+    return member.package_path.rsplit("/", 1)[-1]
 
 
 def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -86,7 +86,7 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             rule,
             wheel,
             name=", ".join(platform.tag for platform in wheel.declared.platforms),
-            detail=f"{first.place} is built for {built_for}{other_members(same)}",
+            detail=f"{first.package_path} is built for {built_for}{other_members(same)}",
             severity=severity,
         ),
     )
@@ -98,7 +98,7 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     for member in wheel.members:
         module = module_name(_base(member))
         if module is not None and not module.plain and member.is_module:
-            folder = member.place.rpartition("/")[0]
+            folder = member.package_path.rpartition("/")[0]
             builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
     # Several builds of one module are for several Pythons.
     alone = [found[0] for found in builds.values() if len(found) == 1]
@@ -109,7 +109,9 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.declared.interpreters)
     suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
     who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
-    detail = f"{member.place} can be imported only by {who} ({suffix}){other_members([row[0] for row in misfits])}"
+    detail = (
+        f"{member.package_path} can be imported only by {who} ({suffix}){other_members([row[0] for row in misfits])}"
+    )
     yield (
         member,
         wheel_finding(
@@ -145,7 +147,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     missing = (
         f"CPython {since[0]}.{since[1]} does not guarantee" if since is not None else "not every CPython guarantees"
     )
-    detail = f"{member.place} imports symbols that {missing}: {shortened(late)}{others}"
+    detail = f"{member.package_path} imports symbols that {missing}: {shortened(late)}{others}"
     yield (member, wheel_finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond))
 
 
