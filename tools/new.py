@@ -73,8 +73,7 @@ text = "TODO"
 MESSAGE_TOML = """\
 # TODO: the family of messages; a single row may go into another file of this folder.
 
-[[message]]
-id = "NAME"
+[message.NAME]
 anchors = ["TODO NAME"]
 after = ''': (?P<what>[\\w.-]{1,64})'''
 kind = "runtime-error"

@@ -27,6 +27,8 @@ _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Keys of an answer that a message may have itself, instead of an answer; keys of its only cause.
 _ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause", "computed", "evidence", "fix")
 _CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
+# Member with the name of a row, by kind.
+_NAMES = {"finder": "name", "answer": "id", "message": "id"}
 _NO_VALUES = frozenset(("position", "message", "location"))
 # Values of all readers, for the check of templates.
 _READERS = (compiler_readers, function_readers, python_readers, wheel_readers)
@@ -75,9 +77,8 @@ def read_code_causes(path: Path) -> tuple[CodeCauses, ...]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         phrases = table.pop("phrase", {})
-        rows = msgspec.convert(
-            _normalised({"answer": table.pop("causes"), **table}, phrases)["answer"], tuple[CodeCauses, ...]
-        )
+        named = _normalised({"answer": table.pop("causes"), **table}, phrases)
+        rows = msgspec.convert(named["answer"], tuple[CodeCauses, ...])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise InvalidMessage(f"{path.name}: {error}") from error
     for row in rows:
@@ -92,39 +93,39 @@ def read_code_causes(path: Path) -> tuple[CodeCauses, ...]:
 
 
 def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any]:
-    """The table in the form of `message_row.py`: the answer of each message under `answer`, every line as a table, with
-    defaults and phrases."""
-    answers: list[Any] = table.setdefault("answer", [])
+    """The table in the form of `message_row.py`: rows with their names, the answer of each message under `answer`,
+    every line as a table, with defaults and phrases."""
+    answers: dict[str, Any] = table.setdefault("answer", {})
     default: dict[str, Any] = table.pop("default", {})
-    for message in table.get("message", ()):
+    for name, message in table.get("message", {}).items():
         shared = bool({"answer", "subject"} & (message.keys() | default))
         if shared and any(key in message for key in _ANSWER_KEYS):
-            raise msgspec.ValidationError(f"message {message.get('id')}: an answer of its own and another one")
+            raise msgspec.ValidationError(f"message {name}: an answer of its own and another one")
         for key, value in default.items():
             if not (shared and key in (*_ANSWER_KEYS, *_CAUSE_KEYS)):
                 message.setdefault(key, value)
         if shared:
             continue
+        if name in answers:
+            raise msgspec.ValidationError(f"answer {name}: there are two of this name")
         if not isinstance(message.get("cause", ()), list):
             message["cause"] = [{key: message.pop(key) for key in _CAUSE_KEYS if key in message}]
-        own = {key: message.pop(key) for key in _ANSWER_KEYS if key in message}
-        message["answer"] = message.get("id")
-        answers.append({"id": message.get("id"), **own})
-    by_id = {answer.get("id"): answer for answer in answers}
-    for answer in answers:
-        like = by_id.get(answer.pop("like", None), {})
+        answers[name] = {key: message.pop(key) for key in _ANSWER_KEYS if key in message}
+        message["answer"] = name
+    for answer in answers.values():
+        like = answers.get(answer.pop("like", None), {})
         answer["cause"] = [dict(each) for each in (*answer.get("cause", ()), *like.get("cause", ()))]
         answer.setdefault("fix", like.get("fix", ()))
         if "find" in like:
             answer.setdefault("find", like["find"])
-    for answer in answers:
+    for answer in answers.values():
         before, fix = answer.pop("evidence", ()), answer.pop("fix", ())
         for cause in answer.get("cause", ()):
             cause["evidence"] = [
                 each for lines in (before, cause.get("evidence", ())) for each in _lines(lines, phrases)
             ]
             cause["fix"] = list(_lines(cause.get("fix", fix), phrases))
-    return table
+    return {kind: [{_NAMES[kind]: name, **row} for name, row in rows.items()] for kind, rows in table.items()}
 
 
 def _lines(value: Any, phrases: dict[str, Any], when: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:

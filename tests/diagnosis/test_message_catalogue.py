@@ -177,13 +177,12 @@ def test_code_gives_the_values_of_its_row(row: CodeCauses) -> None:
 
 
 _ROW = """
-[[message]]
-id = "a-message"
+[message.a-message]
 anchors = ["something failed"]
 kind = "runtime-error"
 source = "a program"
 examples = [{ text = "something failed" }]
-[[message.cause]]
+[[message.a-message.cause]]
 cause = "driver-mismatch"
 score = 0.9
 evidence = ["It failed."]
@@ -204,7 +203,7 @@ def test_a_wrong_row_is_refused(old: str, new: str, problem: str, tmp_path: Path
 
 def test_a_captured_value_reaches_no_shell(tmp_path: Path) -> None:
     """Fixes are pasted: a captured value needs a replacement for values that a shell would interpret."""
-    row = _ROW.replace("id =", "after = '''(?P<file>.{0,9})'''\nid =").replace("Mend it.", "rm {file}")
+    row = _ROW.replace("anchors =", "after = '''(?P<file>.{0,9})'''\nanchors =").replace("Mend it.", "rm {file}")
     (tmp_path / "phrases.toml").write_text("", encoding="utf-8")
     (tmp_path / "a.toml").write_text(row, encoding="utf-8")
     with pytest.raises(InvalidMessage, match="a shell would act upon"):

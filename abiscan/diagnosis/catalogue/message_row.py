@@ -58,7 +58,7 @@ class Finder(_Row, frozen=True, kw_only=True):
     """
 
     name: str
-    where: Where
+    where: Where = Where.AROUND
     pattern: str
     every: bool = False
     lines: int = 0
@@ -82,7 +82,7 @@ class AnswerCause(_Row, frozen=True, kw_only=True):
     """
 
     cause: CauseId
-    score: float
+    score: float = 0.6
     when: tuple[str, ...] = ()
     evidence: tuple[Line, ...]
     fix: tuple[Line, ...]
