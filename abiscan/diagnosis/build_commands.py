@@ -9,7 +9,7 @@ from typing import Final
 from abiscan.diagnosis import build_requirements, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.hip_sources import NEEDS_HIPCC, hip_builds, hip_port, is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import release_to_build, requirement
@@ -32,6 +32,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if package.command:
         return package.command
     if not package.sdist and not package.repository:
+        if hip_port(package, missing) is not None:
+            return "\n".join(_with_hip((package,), missing))
         return f"Build {package.name} against this torch, as its guide says: {package.guide}" if package.guide else None
     # No wheel of a package that it imports is for a source build either.
     named = (package, *filter(None, map(packages_by_name().get, others)))
@@ -103,7 +105,7 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
         if each.sources:
             if each.lead:
                 yield each.lead
-            notes = ("needs hipcc of the ROCm release of torch.version.hip", *each.notes)
+            notes = (NEEDS_HIPCC, *each.notes)
             environment = each.environment or environment_of(built[0], missing)
             yield _build_of(built, each.sources, environment, missing, notes)
         for name in each.none:

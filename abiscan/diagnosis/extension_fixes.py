@@ -9,6 +9,7 @@ from typing import Final
 from abiscan.diagnosis import build_commands, package_commands
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.hip_sources import NEEDS_HIPCC, clone_command, hip_port
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
@@ -50,13 +51,16 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     if find_program(missing) is not None:
         return "the source tree of the program"
     known = package_commands.find_package(missing, project)
+    release = "" if known is None else _release_of_package(missing, known)
+    which = f"release {release}" if release else "your release"
+    port = None if known is None else hip_port(known, missing)
+    if known is not None and port is not None:
+        return f"a checkout of {which} of {known.name} for ROCm ({clone_command(port)})"
     if known is not None and known.repository and not known.checkout:
         address, _, branch = known.repository.partition("@")
         return f"a checkout of {known.name} (git clone --recursive{f' --branch {branch}' if branch else ''} {address})"
     if known is not None and known.checkout:
-        release = _release_of_package(missing, known)
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
-        which = f"release {release}" if release else "your release"
         if not tag:
             clone = f"git clone --recursive {known.checkout}"
             return f"{known.checkout_folder or 'the root'} of a checkout ({clone}) at the commit of {which}"
@@ -113,6 +117,13 @@ def _build_checkout(
     first = (before,) if before else ()
     if known is None:
         return build_commands.with_build_tools(" && ".join((*first, command)), missing, notes, since=since)
+    port = hip_port(known, missing)
+    if port is not None:
+        notes = [*notes, NEEDS_HIPCC, *([port.note] if port.note else ())]
+        command = build_commands.in_shell(port.environment, command, missing)
+        return build_commands.with_build_tools(
+            " && ".join((*first, command)), missing, notes, known.requires, since=since
+        )
     environment: tuple[str, ...] = (*build_commands.environment_of(known, missing), *known.checkout_environment)
     archs = [each.removeprefix(_ARCHITECTURES) for each in environment if each.startswith(_ARCHITECTURES)]
     if archs and missing.log.capability:

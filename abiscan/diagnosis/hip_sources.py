@@ -28,6 +28,9 @@ _FOR_OLDER: Final = (2, 1)
 _ONLY_NEW: Final = (6, 0)
 
 
+NEEDS_HIPCC: Final = "needs hipcc of the ROCm release of torch.version.hip"
+
+
 class HipBuild(Struct, frozen=True):
     """What to build together with HIP.
 
@@ -100,6 +103,22 @@ def _with_older_hip(packages: Sequence[Package], torch: str) -> tuple[str, ...]:
     """What comes of the sources for the first HIP with an older one."""
     rows = (row for package in packages for row in package.hip if _fits(row, torch, _FIRST))
     return tuple(dict.fromkeys(row.older_rocm for row in rows if row.older_rocm))
+
+
+def hip_port(package: Package, missing: MissingName) -> HipSource | None:
+    """The source of another project for a GPU of AMD or Hygon; None if none is known or needed."""
+    own = {_repository_of(package.checkout), _repository_of(package.repository)}
+    others = (row for row in package.hip if "git+" in row.source and _repository_of(row.source) not in own)
+    return next(others, None) if is_for_hip(missing) else None
+
+
+def clone_command(port: HipSource) -> str:
+    """The command that fetches a source of `hip_port`."""
+    return f"git clone --recursive {_repository_of(port.source)}"
+
+
+def _repository_of(source: str) -> str:
+    return source.strip('"').removeprefix("git+").partition("@")[0].removesuffix(".git")
 
 
 def hip_note(name: str, version: str) -> str | None:

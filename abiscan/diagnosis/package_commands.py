@@ -19,7 +19,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
     wheels_by_id,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.hip_sources import hip_port, is_for_hip, vendor_of
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.gpu_vendors import NO_GPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
@@ -130,6 +130,8 @@ def install(
     if missing.log.is_nightly and (package.name in companions.COMPANIONS or package.nightly):
         return (install_nightly(package.name, missing),)
     source = build(package, missing, [each.name for each in others])
+    if source is not None and target is None and hip_port(package, missing) is not None:
+        return (source,)
     package = together(package, others)
     # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
     from_source = missing.knowledge.target_from_source or missing.log.is_jetson or missing.log.is_nightly
@@ -209,12 +211,12 @@ def check_named(knowledge: Knowledge) -> tuple[str, ...]:
 
 
 def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:
-    """The command that installs releases of the package without the file of the error.
+    """The command that installs releases of the package without the file of the error; they are for CUDA.
 
     Args:
         if_unnamed: also if the text names no file.
     """
-    if package.without is None:
+    if package.without is None or is_for_hip(missing):
         return None
     base = posixpath.basename(missing.file.path or missing.name)
     is_unnamed = if_unnamed and not missing.file.path
