@@ -95,9 +95,15 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> E
 
 
 def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str | None) -> Explanation:
+    stated = read.facts.torch
+    read = _with_named_torch(read, options)
     here = options.python_named or any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
     subjects = _subjects(read, knowledge, options, needed_by, here=here)
+    if stated is not None and read.facts.torch is None and knowledge.target is not None:
+        used = f"torch {knowledge.target.version} of --python is used, not torch {stated}, which the text names."
+        is_other = stated.partition("+")[0] != knowledge.target.version
+        subjects = tuple(replace(each, notes=(*each.notes, *([used] if is_other else []))) for each in subjects)
     # A word alone is the name of something, and not a report.
     if subjects or read.is_bare or is_shown("question_beside_installation", text[:_QUESTION]):
         return Explanation(subjects)
@@ -105,6 +111,22 @@ def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str |
 
     checked = check_named(knowledge) if is_shown("trouble_without_installation", text[:_QUESTION]) else ()
     return Explanation((), "\n".join(checked or install_named(knowledge)))
+
+
+def _with_named_torch(read: ReadText, options: ScanOptions) -> ReadText:
+    """The text without what it states about another torch, if `--python` names an environment with one."""
+    if options.torch is not None or not options.python_named:
+        return read
+    try:
+        chosen = AnalysisContext(options).target.run_torch()
+    except UnknownBuild:
+        return read
+    if chosen.installed is None:
+        return read
+    facts = replace(read.facts, torch=None, variant="", cxx11_abi=None, cpu_build="", packager="", is_nightly=False)
+    if chosen.target.hip is not None:
+        facts = replace(facts, gpu=facts.gpu if facts.gpu == DCU else AMD, rocm="")
+    return replace(read, facts=facts)
 
 
 def _subjects(

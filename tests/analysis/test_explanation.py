@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 import shutil
 import sys
@@ -133,6 +134,43 @@ def test_the_python_on_the_command_line_has_the_error(named: bool) -> None:
     symbol = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
     (subject,) = explain(f"ImportError: /elsewhere/_C.so: undefined symbol: {symbol}", options)
     assert (f"with torch {version}" in subject.causes[0].fix) is named
+
+
+def _environment_with(cuda: str | None, hip: str | None, site: Path) -> PythonEnvironment:
+    """An environment with the libraries of the installed torch, and the version of a source build."""
+    installed = Path(importlib.util.find_spec("torch").submodule_search_locations[0])  # type: ignore[union-attr,index]
+    torch = site / "torch"
+    torch.mkdir()
+    (torch / "lib").symlink_to(installed / "lib")
+    (torch / "__init__.py").touch()
+    (torch / "version.py").write_text(f"__version__ = '2.1.0a0+git7bcf7da'\ncuda = {cuda!r}\nhip = {hip!r}\n")
+    return PythonEnvironment(None, None, PythonVersion(3, 11), str(site), (str(site),), None)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("variant", "has", "lacks"),
+    [
+        ((None, None), "pip install --no-build-isolation", "FORCE_CUDA|nvcc|hipcc"),
+        ((None, "5.6.31061"), "needs hipcc", "nvcc"),
+        (("11.8", None), "needs nvcc of CUDA 11", "hipcc"),
+    ],
+)
+@pytest.mark.parametrize(
+    "beside", ["", "such as torch 2.1.0 and CUDA 12.0", "PyTorch version: 2.1.0+cu121", "PyTorch version: 2.2.0"]
+)
+def test_the_torch_of_the_named_environment_counts_before_the_text(
+    variant: tuple[str | None, str | None], has: str, lacks: str, beside: str, tmp_path: Path
+) -> None:
+    environment = _environment_with(*variant, tmp_path)
+    options = ScanOptions(None, environment, LoaderSettings("/"), python_named=True)
+    text = f"I built torch from source, and the wheel of torch_scatter does not load. {beside}"
+    (subject,) = explain(text, options)
+    fix = subject.causes[0].fix
+    assert has in fix
+    assert re.search(lacks, fix) is None, fix
+    assert not any("CUDA 12.0" in each for each in subject.causes[0].evidence)
+    assert any("2.2.0, which the text names" in note for note in subject.notes) is ("2.2.0" in beside)
 
 
 def test_a_source_build_is_recognised(here: ScanOptions) -> None:

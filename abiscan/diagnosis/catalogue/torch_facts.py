@@ -188,9 +188,12 @@ def torch_itself(_values: Values, missing: MissingName) -> str | None:
     return None if found is None else found[0]
 
 
-def cuda_of_no_release(values: Values, _missing: MissingName) -> str | None:
-    """Set if no release of torch has the CUDA of the value `torch_cuda`."""
-    return "yes" if torch_commands.is_cuda_of_no_release(values.get("torch_cuda", "")) else None
+def cuda_of_no_release(values: Values, missing: MissingName) -> str | None:
+    """Set if no release of torch has the CUDA of the value `torch_cuda`, and the installed torch no other."""
+    cuda = values.get("torch_cuda", "")
+    installed = missing.target if missing.knowledge.exact else None
+    is_other = installed is not None and installed.cuda != cuda
+    return "yes" if not is_other and torch_commands.is_cuda_of_no_release(cuda) else None
 
 
 def target_torch(_values: Values, missing: MissingName) -> str | None:
