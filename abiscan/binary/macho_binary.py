@@ -21,7 +21,7 @@ class MachoBinary(SymbolsOnly):
     (`macho_facts.source_name`).
 
     Attributes:
-        macho: the file itself, with facts that `Binary` lacks: kinds of links and lookups, re-exports, slices.
+        macho: the file itself, with facts that `Binary` lacks: kinds of links, re-exports, slices.
     """
 
     def __init__(self, macho: MachoFile) -> None:
@@ -66,19 +66,18 @@ class MachoBinary(SymbolsOnly):
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, including re-exported symbols."""
-        return self.macho.exports_name(linker_name(name))
+        return linker_name(name) in self.macho.exports
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """The names for which `exports_name` is true."""
-        found = self.macho.exported_among(tuple(map(linker_name, names)))
-        return frozenset(map(source_name, found))
+        return frozenset(filter(self.exports_name, names))
 
     def exports(self) -> Iterator[Export]:
         """Every export, in the order of the export trie."""
-        return map(_export, self.macho.exports())
+        return map(_export, self.macho.exports.values())
 
     def _exported_names(self) -> Iterable[str]:
-        return map(source_name, self.macho.exported_names)
+        return map(source_name, self.macho.exports)
 
 
 def _key(slice_machine: str) -> str:

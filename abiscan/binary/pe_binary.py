@@ -30,7 +30,7 @@ class PeBinary(SymbolsOnly):
     @property
     def soname(self) -> str | None:
         """Its name in the export table."""
-        return self.pe.name
+        return self.pe.export_table.name
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
@@ -46,20 +46,19 @@ class PeBinary(SymbolsOnly):
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name or an ordinal (`#12`), forwarders included."""
-        ordinal = _ordinal(name)
-        return self.pe.exports_name(name) if ordinal is None else self.pe.exports_ordinal(ordinal)
+        ordinal, table = _ordinal(name), self.pe.export_table
+        return name in table.names if ordinal is None else table.has_ordinal(ordinal)
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """The names and ordinals that it exports, including forwarders."""
-        ordinals = (name for name in names if _ordinal(name) is not None and self.exports_name(name))
-        return self.pe.exported_among(names) | frozenset(ordinals)
+        return frozenset(filter(self.exports_name, names))
 
     def exports(self) -> Iterator[Export]:
         """Every export that has a name, in table order."""
-        return (_export(each, each.name) for each in self.pe.exports() if each.name is not None)
+        return (_export(each, each.name) for each in self.pe.export_table.rows() if each.name is not None)
 
     def _exported_names(self) -> Iterable[str]:
-        return self.pe.exported_names
+        return self.pe.export_table.names
 
 
 def _ordinal(name: str) -> int | None:

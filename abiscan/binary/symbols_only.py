@@ -104,7 +104,7 @@ class SymbolsOnly(ABC):
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limits."""
-        return self._file.read_only_strings(part, gap)
+        return self._file.strings_with(part, self._file.read_only_places(), gap)
 
     def device_images(self) -> DeviceImages:
         """Always empty: not read."""

@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from abiscan.macho.variable_length import DamagedTableError, read_name, read_uleb
 from abiscan.model.limits import MAX_EXPORTS, MAX_NAMES, MAX_STRING
 
-_KIND, _THREAD_LOCAL = 0x03, 0x01
-_ABSOLUTE = 0x02
-_WEAK, _REEXPORT = 0x04, 0x08
+# Flags of an export; its kind is 0, THREAD_LOCAL or ABSOLUTE.
+KIND, THREAD_LOCAL, ABSOLUTE, WEAK, REEXPORT = 0x03, 0x01, 0x02, 0x04, 0x08
 
 
-class TrieExport(Struct, frozen=True, gc=False):
-    """An entry of the trie.
-
-    Attributes:
-        address: relative to the header; for a re-export, the ordinal of the library.
-    """
-
-    name: bytes
-    address: int
-    weak: bool
-    thread_local: bool
-    absolute: bool
-    is_reexport: bool
-
-
-def read_trie(data: bytes) -> Iterator[TrieExport]:
-    """Every export, in the order of the trie. Linkers write disjoint nodes with one parent each. Reading stops if a
+def read_trie(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """(name, flags, address) of every export, in the order of the trie. Addresses are relative to the header; for a
+    re-export, the ordinal of the library. Linkers write disjoint nodes with one parent each. Reading stops if a
     node is reached twice or nodes overlap, so the time is linear.
 
     Raises:
@@ -51,7 +34,7 @@ def read_trie(data: bytes) -> Iterator[TrieExport]:
             raise DamagedTableError("a node of the export trie ends outside")
         if size:
             exports_left -= 1
-            yield _terminal(data[at:children], name)
+            yield name, *_terminal(data[at:children])
         count, at = data[children], children + 1
         found = []
         for _ in range(count):
@@ -70,11 +53,9 @@ def read_trie(data: bytes) -> Iterator[TrieExport]:
             raise DamagedTableError(f"more than {MAX_EXPORTS} exports")
 
 
-def _terminal(data: bytes, name: bytes) -> TrieExport:
+def _terminal(data: bytes) -> tuple[int, int]:
     flags, at = read_uleb(data, 0)
     address, at = read_uleb(data, at)
-    is_reexport = bool(flags & _REEXPORT)
-    if is_reexport:
+    if flags & REEXPORT:
         read_name(data, at)  # that in the other library; must end in the data
-    kind = flags & _KIND
-    return TrieExport(name, address, bool(flags & _WEAK), kind == _THREAD_LOCAL, kind == _ABSOLUTE, is_reexport)
+    return flags, address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from abiscan.file_buffer import complete, decoded
 from abiscan.macho.bind_opcodes import bound_symbols
 from abiscan.macho.chained_fixups import chained_imports
-from abiscan.macho.export_trie import read_trie
+from abiscan.macho.export_trie import ABSOLUTE, KIND, REEXPORT, THREAD_LOCAL, WEAK, read_trie
 from abiscan.macho.load_commands import DyldTables, dyld_tables, install_name, linked_libraries, uuid
 from abiscan.macho.macho_image import MachoImage
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.macho.variable_length import DamagedTableError
 from abiscan.model.limits import MAX_IMPORTS
-from abiscan.model.macho_facts import LinkedLibrary, LookupScope, MachoExport, MachoImport
+from abiscan.model.macho_facts import LinkedLibrary, MachoExport, MachoImport
 
 if TYPE_CHECKING:
     import mmap
@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from abiscan.file_buffer import Sparse
 
 _MH_TWOLEVEL: Final = 0x80
-# BIND_SPECIAL_DYLIB_...
-_SCOPES: Final = {
-    0: LookupScope.SELF,
-    -1: LookupScope.MAIN_EXECUTABLE,
-    -2: LookupScope.FLAT,
-    -3: LookupScope.WEAK_DEFINITION,
-}
+# BIND_SPECIAL_DYLIB_...: this image, the executable, every image, every image with strong definitions first.
+_NO_LIBRARY: Final = (0, -1, -2, -3)
 # (name, ordinal, weak import).
 _Bound = tuple[bytes, int, bool]
 
@@ -66,11 +61,6 @@ class MachoFile(MachoImage):
     def _tables(self) -> DyldTables:
         return dyld_tables(self)
 
-    @property
-    def is_two_level(self) -> bool:
-        """MH_TWOLEVEL is set."""
-        return bool(self.flags & _MH_TWOLEVEL)
-
     # --- imports ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -105,44 +95,33 @@ class MachoFile(MachoImage):
             raise self.corrupt(f"bind opcodes: {error}") from None
 
     def _import(self, raw: bytes, ordinal: int, weak: bool) -> MachoImport:
-        if not self.is_two_level:
-            return MachoImport(decoded(raw), LookupScope.FLAT, None, weak)
-        if ordinal in _SCOPES:
-            return MachoImport(decoded(raw), _SCOPES[ordinal], None, weak)
-        library = self._library(ordinal)
-        if library is None:
-            raise self.corrupt(f"an import from library {ordinal}, of {len(self.libraries)}")
-        return MachoImport(decoded(raw), LookupScope.LIBRARY, library, weak)
-
-    def _library(self, ordinal: int) -> str | None:
-        return self.libraries[ordinal - 1].name if 0 < ordinal <= len(self.libraries) else None
+        library = None
+        if self.flags & _MH_TWOLEVEL and ordinal not in _NO_LIBRARY:
+            if not 0 < ordinal <= len(self.libraries):
+                raise self.corrupt(f"an import from library {ordinal}, of {len(self.libraries)}")
+            library = self.libraries[ordinal - 1].name
+        return MachoImport(decoded(raw), library, weak)
 
     # --- exports ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _exports(self) -> dict[str, MachoExport]:
+    def exports(self) -> dict[str, MachoExport]:
+        """Every export by its name, in the order of the export trie, re-exported symbols included; those of
+        re-exported libraries are not."""
         place = self._tables.exports
-        found: Iterable[MachoExport]
-        if place is not None:
-            data = self.piece(*place, "the export trie")
-            found = self._of_trie(data)
-        else:
-            found = self._of_symbols()
+        found = self._of_symbols() if place is None else self._of_trie(self.piece(*place, "the export trie"))
         exports: dict[str, MachoExport] = {}
         for each in found:
             exports.setdefault(each.name, each)
         return exports
 
     def _of_trie(self, data: bytes) -> Iterator[MachoExport]:
-        is_code = self.is_code
         try:
-            for each in read_trie(data):
-                name = decoded(each.name)
-                if each.is_reexport:
-                    yield MachoExport(name, 0, each.weak, each.thread_local, False, is_reexport=True)
-                else:
-                    code = not each.absolute and is_code(each.address)
-                    yield MachoExport(name, each.address, each.weak, each.thread_local, code)
+            for name, flags, address in read_trie(data):
+                is_reexport, kind = bool(flags & REEXPORT), flags & KIND
+                code = not is_reexport and kind != ABSOLUTE and self.is_code(address)
+                at = 0 if is_reexport else address
+                yield MachoExport(decoded(name), at, bool(flags & WEAK), kind == THREAD_LOCAL, code, is_reexport)
         except DamagedTableError as error:
             raise self.corrupt(f"export trie: {error}") from None
 
@@ -152,27 +131,6 @@ class MachoFile(MachoImage):
                 address = each.address if each.absolute else each.address - self.base_address
                 code = not each.absolute and self.is_code(address)
                 yield MachoExport(decoded(each.name), address, each.weak, False, code)
-
-    @property
-    def exported_names(self) -> Collection[str]:
-        """The names of all exports, in their order."""
-        return self._exports.keys()
-
-    def exports_name(self, name: str) -> bool:
-        """Whether it exports a name, re-exported symbols included; those of re-exported libraries are not."""
-        return name in self._exports
-
-    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """The names that it exports (see `exports_name`)."""
-        return frozenset(filter(self._exports.__contains__, names))
-
-    def exports(self) -> Iterator[MachoExport]:
-        """Every export, in the order of the export trie."""
-        return iter(self._exports.values())
-
-    def read_only_strings(self, part: bytes, gap: int | None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, within the search limit."""
-        return self.strings_with(part, self.read_only_places(), gap)
 
 
 def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | None = None) -> MachoFile:

@@ -35,22 +35,6 @@ class LibraryLink(enum.StrEnum):
     LAZY = "lazy"
 
 
-class LookupScope(enum.StrEnum):
-    """Where dyld looks for an import.
-
-    LIBRARY: in one library of the load commands, and what that re-exports (two-level namespace). FLAT: in every loaded
-    image (BIND_SPECIAL_DYLIB_FLAT_LOOKUP, `-undefined dynamic_lookup`; or a file without MH_TWOLEVEL). WEAK_DEFINITION:
-    in every loaded image, the file included, a strong definition before weak ones (BIND_SPECIAL_DYLIB_WEAK_LOOKUP).
-    MAIN_EXECUTABLE, SELF: in that image.
-    """
-
-    LIBRARY = "library"
-    FLAT = "flat"
-    WEAK_DEFINITION = "weak-definition"
-    MAIN_EXECUTABLE = "main-executable"
-    SELF = "self"
-
-
 class LinkedLibrary(Struct, frozen=True, gc=False):
     """A library that a load command names.
 
@@ -68,13 +52,11 @@ class MachoImport(Struct, frozen=True, gc=False):
     Attributes:
         name: as in the symbol table, with the underscore that Mach-O puts before each C name (`__ZN2at5emptyEv`,
             `_PyList_New`), decoded as UTF-8 with `surrogateescape`.
-        lookup: where dyld looks for it.
-        library: the install name of the library if `lookup` is LIBRARY; otherwise None.
+        library: the install name of the library that must export it; None if dyld looks in another image or in all.
         weak: a weak import: zero if it is not found.
     """
 
     name: str
-    lookup: LookupScope
     library: str | None
     weak: bool
 

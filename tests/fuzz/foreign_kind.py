@@ -55,8 +55,8 @@ def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
         binary = PeBinary(pe)
         binary.facts()
         names = [each.name for each in binary.exports()]
-        for each in pe.exports():
-            assert pe.exports_ordinal(each.ordinal)
+        for each in pe.export_table.rows():
+            assert pe.export_table.has_ordinal(each.ordinal)
             assert each.name is None or binary.exports_name(each.name)
         binary.exported_among((*names, "absent"))
         binary.names_with_prefix("m")

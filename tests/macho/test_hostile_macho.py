@@ -15,7 +15,7 @@ from abiscan.macho.export_trie import read_trie
 from abiscan.macho.macho_file import read_macho
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.macho.variable_length import DamagedTableError
-from abiscan.model.macho_facts import LookupScope
+from abiscan.model.macho_facts import MachoImport
 
 
 def _file(commands: list[bytes], content: bytes = b"", flags: int = 0x80) -> bytes:
@@ -42,9 +42,8 @@ def _node(children: list[tuple[bytes, int]], terminal: bytes = b"") -> bytes:
 def test_the_trie_of_these_tests_is_read() -> None:
     leaf = _node([], b"\0\x10")
     trie = _node([(b"_a", 6)]) + leaf
-    (found,) = read_trie(trie)
-    assert (found.name, found.address) == (b"_a", 16)
-    assert list(read_macho(_exports(trie), "x.so").exported_names) == ["_a"]
+    assert list(read_trie(trie)) == [(b"_a", 0, 16)]
+    assert list(read_macho(_exports(trie), "x.so").exports) == ["_a"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_the_trie_of_these_tests_is_read() -> None:
 )
 def test_a_damaged_trie_is_refused(trie: bytes, what: str) -> None:
     with pytest.raises(UnreadableFile, match=what) as error:
-        list(read_macho(_exports(trie), "x.so").exports())
+        _ = read_macho(_exports(trie), "x.so").exports
     assert "\n" not in str(error.value)
 
 
@@ -99,10 +98,7 @@ def test_a_symbol_that_is_set_again_and_again_is_one_import() -> None:
     opcodes = b"\x3e\x40_name\0" + b"\x90\x3f\x90\x3e" * 100_000
     command = struct.pack("<II10I", 0x80000022, 48, 0, 0, 80, len(opcodes), 0, 0, 0, 0, 0, 0)
     file = read_macho(_file([command], opcodes), "x.so")
-    assert [(each.name, each.lookup) for each in file.imports] == [
-        ("_name", LookupScope.FLAT),
-        ("_name", LookupScope.MAIN_EXECUTABLE),
-    ]
+    assert file.imports == (MachoImport("_name", None, False),) * 2
 
 
 @pytest.mark.parametrize("opcodes", [b"\x40_name", b"\xe0", b"\x20\x80", b"\x20" + b"\xff" * 11])
@@ -123,18 +119,18 @@ def _chained(imports: bytes, count: int, kind: int, symbols: bytes = b"\0_name\0
 
 
 @pytest.mark.parametrize(
-    ("data", "lookup", "weak"),
+    ("data", "weak"),
     [
-        (_chained(struct.pack("<I", 0xFE | 1 << 9), 1, 1), LookupScope.FLAT, False),
-        (_chained(struct.pack("<Ii", 0xFD | 1 << 8 | 1 << 9, 4), 1, 2), LookupScope.WEAK_DEFINITION, True),
-        (_chained(struct.pack("<QQ", 0xFFFF | 1 << 16 | 1 << 32, 4), 1, 3), LookupScope.MAIN_EXECUTABLE, True),
-        (_chained(struct.pack("<QQ", 0 | 1 << 32, 4), 1, 3), LookupScope.SELF, False),
+        (_chained(struct.pack("<I", 0xFE | 1 << 9), 1, 1), False),
+        (_chained(struct.pack("<Ii", 0xFD | 1 << 8 | 1 << 9, 4), 1, 2), True),
+        (_chained(struct.pack("<QQ", 0xFFFF | 1 << 16 | 1 << 32, 4), 1, 3), True),
+        (_chained(struct.pack("<QQ", 0 | 1 << 32, 4), 1, 3), False),
     ],
 )
-def test_the_three_formats_of_chained_imports(data: bytes, lookup: LookupScope, weak: bool) -> None:
+def test_the_three_formats_of_chained_imports(data: bytes, weak: bool) -> None:
     """The bit fields of <mach-o/fixup-chains.h>."""
     (found,) = read_macho(data, "x.so").imports
-    assert (found.name, found.lookup, found.weak) == ("_name", lookup, weak)
+    assert found == MachoImport("_name", None, weak)
 
 
 @pytest.mark.parametrize(
@@ -164,11 +160,8 @@ def test_a_file_without_tables_of_dyld_is_read_from_its_symbol_table() -> None:
     table = b"".join(rows)
     command = struct.pack("<IIIIII", 2, 24, 56, len(rows), 56 + len(table), len(names))
     file = read_macho(_file([command], table + names), "x.so")
-    assert [(each.name, each.lookup, each.weak) for each in file.imports] == [
-        ("_weak", LookupScope.FLAT, True),
-        ("_flat", LookupScope.FLAT, False),
-    ]
-    assert [(each.name, each.address, each.weak) for each in file.exports()] == [("_here", 64, True)]
+    assert file.imports == (MachoImport("_weak", None, True), MachoImport("_flat", None, False))
+    assert [(each.name, each.address, each.weak) for each in file.exports.values()] == [("_here", 64, True)]
     assert len(list(external_symbols(file))) == 3
 
 

@@ -13,21 +13,21 @@ from abiscan.file_buffer import Sparse
 from abiscan.macho.macho_file import MachoFile, read_macho
 from abiscan.macho.macho_magic import peek_macho
 from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
-from abiscan.model.macho_facts import LibraryLink, LinkedLibrary, LookupScope, MachoImport, linker_name, source_name
+from abiscan.model.macho_facts import LibraryLink, LinkedLibrary, MachoImport, linker_name, source_name
 
 TORCH, C10 = "@rpath/libtorch_cpu.dylib", "@rpath/libc10.dylib"
 NEWER, SYSTEM = "/usr/lib/libnewer.dylib", "/usr/lib/libSystem.B.dylib"
 IN_LIBRARIES = {
-    MachoImport("__ZN2at6TensorD1Ev", LookupScope.LIBRARY, TORCH, False),
-    MachoImport("__ZNK2at6Tensor14const_data_ptrIfEEPKT_v", LookupScope.LIBRARY, TORCH, False),
-    MachoImport("__ZN2at5emptyEPKxmPNSt3__19allocatorIcEE", LookupScope.LIBRARY, TORCH, False),
-    MachoImport("__ZN3c109log_levelE", LookupScope.LIBRARY, C10, False),
-    MachoImport("_newer_function", LookupScope.LIBRARY, NEWER, True),
-    MachoImport("__tlv_bootstrap", LookupScope.LIBRARY, SYSTEM, False),
+    MachoImport("__ZN2at6TensorD1Ev", TORCH, False),
+    MachoImport("__ZNK2at6Tensor14const_data_ptrIfEEPKT_v", TORCH, False),
+    MachoImport("__ZN2at5emptyEPKxmPNSt3__19allocatorIcEE", TORCH, False),
+    MachoImport("__ZN3c109log_levelE", C10, False),
+    MachoImport("_newer_function", NEWER, True),
+    MachoImport("__tlv_bootstrap", SYSTEM, False),
 }
 FLAT = {
-    MachoImport("_PyModule_Create2", LookupScope.FLAT, None, False),
-    MachoImport("_PyExc_ValueError", LookupScope.FLAT, None, False),
+    MachoImport("_PyModule_Create2", None, False),
+    MachoImport("_PyExc_ValueError", None, False),
 }
 
 
@@ -37,20 +37,19 @@ def _read(fixtures_dir: Path, name: str, machine: str | None = None) -> MachoFil
 
 def test_imports_of_chained_fixups(fixtures_dir: Path) -> None:
     file = _read(fixtures_dir, "chained-fixups.so")
-    coalesced = MachoImport("_coalesced", LookupScope.WEAK_DEFINITION, None, False)
+    coalesced = MachoImport("_coalesced", None, False)
     assert set(file.imports) == IN_LIBRARIES | FLAT | {coalesced}
     assert len(file.imports) == len(set(file.imports))
 
 
 def test_imports_of_bind_opcodes(fixtures_dir: Path) -> None:
     file = _read(fixtures_dir, "bind-opcodes.so")
-    binder = MachoImport("dyld_stub_binder", LookupScope.LIBRARY, SYSTEM, False)
+    binder = MachoImport("dyld_stub_binder", SYSTEM, False)
     assert set(file.imports) == IN_LIBRARIES | FLAT | {binder}
 
 
 def test_without_two_levels_every_lookup_is_flat(fixtures_dir: Path) -> None:
     file = _read(fixtures_dir, "flat-namespace.so")
-    assert {each.lookup for each in file.imports} == {LookupScope.FLAT}
     assert {each.library for each in file.imports} == {None}
 
 
@@ -71,7 +70,7 @@ def test_load_commands(fixtures_dir: Path) -> None:
 def test_exports_of_every_kind(fixtures_dir: Path, machine: str) -> None:
     file = _read(fixtures_dir, "universal.dylib", machine)
     assert file.machine == machine
-    found = {each.name: (each.weak, each.thread_local, each.is_code) for each in file.exports()}
+    found = {each.name: (each.weak, each.thread_local, each.is_code) for each in file.exports.values()}
     assert found == {
         "_function": (False, False, True),
         "_data": (False, False, False),
@@ -79,8 +78,8 @@ def test_exports_of_every_kind(fixtures_dir: Path, machine: str) -> None:
         "_local_value": (False, True, False),
         "_absolute": (False, False, False),
     }
-    assert [each.address for each in file.exports() if each.name == "_absolute"] == [0x1234]
-    assert file.exported_among(("_data", "_absent")) == {"_data"}
+    assert file.exports["_absolute"].address == 0x1234
+    assert MachoBinary(file).exported_among(("data", "absent")) == {"data"}
     assert file.install_name == "@rpath/libexports.dylib"
     assert LinkedLibrary("/usr/lib/libup.dylib", LibraryLink.REEXPORT) in file.libraries
 

@@ -80,7 +80,7 @@ def test_more_imports_than_are_read_are_refused() -> None:
 def test_an_export_table_with_a_huge_count_is_refused(count: int) -> None:
     table = struct.pack("<IIHHIIIIIII", 0, 0, 0, 0, 0, 1, count, count, 0x1028, 0x1028, 0x1028)
     with pytest.raises(UnreadableFile):
-        list(read_pe(_image(table + bytes(64), {0: (0x1000, 104)}), "x.dll").exports())
+        list(read_pe(_image(table + bytes(64), {0: (0x1000, 104)}), "x.dll").export_table.rows())
 
 
 def test_a_forwarder_that_leads_to_its_own_file_is_one_export() -> None:
@@ -89,7 +89,7 @@ def test_a_forwarder_that_leads_to_its_own_file_is_one_export() -> None:
     tables = 0x1000 + 40
     table = struct.pack("<IIHHIIIIIII", 0, 0, 0, 0, 0, 1, 1, 1, tables, tables + 4, tables + 8)
     content = table + struct.pack("<IIH", tables + 10, tables + 14, 0) + name
-    (found,) = read_pe(_image(content, {0: (0x1000, len(content))}), "x.dll").exports()
+    (found,) = read_pe(_image(content, {0: (0x1000, len(content))}), "x.dll").export_table.rows()
     assert found.forwarder == "x.a"
 
 

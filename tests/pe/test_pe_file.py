@@ -46,13 +46,13 @@ def test_imports_have_their_library_and_ordinals(module: PeFile) -> None:
 
 def test_headers_and_records(module: PeFile) -> None:
     assert (module.machine, module.bits) == ("x86_64", 64)
-    assert module.name == "_C.cp311-win_amd64.pyd"
+    assert module.export_table.name == "_C.cp311-win_amd64.pyd"
     # llvm-readobj --coff-debug-directory: PDBGUID, PDBAge.
     assert module.debug_id == "833d5ba89c012ba34c4c44205044422e1"
 
 
 def test_exports_of_every_kind(exporter: PeFile) -> None:
-    found = list(exporter.exports())
+    found = list(exporter.export_table.rows())
     assert [(each.name, each.ordinal, each.is_code, each.forwarder) for each in found] == [
         ("alias", 9, True, None),
         ("by_number", 12, False, "WS2_32.#115"),
@@ -63,8 +63,8 @@ def test_exports_of_every_kind(exporter: PeFile) -> None:
     ]
     # Numbers 0, 2, 5, 13 and 1 << 40 are unused, between others and outside.
     numbers = (0, 2, 3, 5, 7, 9, 13, 1 << 40)
-    assert [number for number in numbers if exporter.exports_ordinal(number)] == [3, 7, 9]
-    assert exporter.exported_among(("function", "nameless", "forwarded")) == {"function", "forwarded"}
+    assert [number for number in numbers if exporter.export_table.has_ordinal(number)] == [3, 7, 9]
+    assert PeBinary(exporter).exported_among(("function", "nameless", "forwarded")) == {"function", "forwarded"}
 
 
 def test_a_file_of_32_bits(fixtures_dir: Path) -> None:

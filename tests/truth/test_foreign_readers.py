@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.macho.macho_file import read_macho
-from abiscan.model.macho_facts import LookupScope, MachoExport, MachoImport
+from abiscan.model.macho_facts import MachoExport, MachoImport
 from abiscan.model.pe_facts import PeExport
 from abiscan.pe.pe_file import read_pe
 from tests.corpus.fetch import corpus_dir, download
@@ -44,7 +44,7 @@ def test_windows(wheel: Wheel, tmp_path: Path) -> None:
     for path in _members(wheel, _WINDOWS_SUFFIXES, tmp_path):
         file = read_pe(path.read_bytes(), path.name)
         imports = {(each.library, each.symbol, each.delayed) for each in file.imports}
-        exports = set(map(_export, file.exports()))
+        exports = set(map(_export, file.export_table.rows()))
         for oracle in (pe_of_llvm(path), pe_of_lief(path)):
             assert (path.name, imports ^ oracle.imports) == (path.name, set())
             assert (path.name, exports ^ oracle.exports) == (path.name, set())
@@ -61,18 +61,13 @@ def _address(each: MachoExport, base: int) -> int | None:
 
 
 # LLVM's words for lookups outside of one library.
-_SCOPES = {
-    "flat-namespace": LookupScope.FLAT,
-    "this-image": LookupScope.SELF,
-    "main-executable": LookupScope.MAIN_EXECUTABLE,
-    "weak": LookupScope.WEAK_DEFINITION,
-}
+_NO_LIBRARY = ("flat-namespace", "this-image", "main-executable", "weak")
 
 
 def _differs(found: MachoImport, library: str) -> bool:
     """Whether LLVM has another library for an import; it leaves out folders, versions and suffixes."""
     if found.library is None:
-        return _SCOPES.get(library) is not found.lookup
+        return library not in _NO_LIBRARY
     return not found.library.rpartition("/")[2].startswith(library.rpartition("/")[2])
 
 
@@ -93,11 +88,11 @@ def test_macos(wheel: Wheel, tmp_path: Path) -> None:
             )
             assert (path.name, oracle.lazy - names) == (path.name, set())
             # Coalesced symbols are defined in the file.
-            assert (path.name, names - oracle.undefined - set(file.exported_names)) == (path.name, set())
+            assert (path.name, names - oracle.undefined - set(file.exports)) == (path.name, set())
             by_name = {found.name: found for found in file.imports}
             wrong = {(name, library) for name, library in oracle.libraries if _differs(by_name[name], library)}
             assert (path.name, wrong) == (path.name, set())
-            exports = {(found.name, _address(found, file.base_address)) for found in file.exports()}
+            exports = {(found.name, _address(found, file.base_address)) for found in file.exports.values()}
             assert (path.name, exports ^ oracle.exports) == (path.name, set())
             count += 1
             imported, exported = imported + len(imports), exported + len(exports)
