@@ -24,23 +24,15 @@ class Head(Struct, frozen=True, array_like=True):
     identity: str | None
 
 
-class Columns(Struct, frozen=True):
-    """A stored outcome.
-
-    Attributes:
-        tables: table -> columns, in the order of `COLUMNS`; without empty tables.
-    """
-
-    path: str
-    identity: str | None
-    tables: dict[str, list[list[Any]]]
+Tables = dict[str, list[list[Any]]]
+"""Table -> columns of an outcome, in the order of `COLUMNS`; without empty tables."""
 
 
 class _Stored(Struct, frozen=True, array_like=True):
     """The form of an outcome in a journal. Begins with the fields of `Head`.
 
     Attributes:
-        tables: `Columns.tables` in MessagePack, compressed by zlib.
+        tables: `Tables` in MessagePack, compressed by zlib.
     """
 
     path: str
@@ -48,9 +40,8 @@ class _Stored(Struct, frozen=True, array_like=True):
     tables: bytes
 
     @property
-    def columns(self) -> Columns:
-        tables = msgspec.msgpack.decode(zlib.decompress(self.tables), type=dict[str, list[list[Any]]])
-        return Columns(self.path, self.identity, tables)
+    def columns(self) -> Tables:
+        return msgspec.msgpack.decode(zlib.decompress(self.tables), type=Tables)
 
 
 class Record(Struct, frozen=True):
@@ -67,7 +58,7 @@ class Record(Struct, frozen=True):
     raw: bytes
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> Tables:
         """All rows."""
         return msgspec.msgpack.decode(self.raw, type=_Stored).columns
 
@@ -90,8 +81,8 @@ def frame_record(record: Record) -> bytes:
     return len(raw).to_bytes(4, "little") + zlib.crc32(raw).to_bytes(4, "little") + raw
 
 
-def read_newest(path: str) -> Iterator[Columns]:
-    """The outcomes of a journal. If a unit was scanned twice, the last one."""
+def read_newest(path: str) -> Iterator[Tables]:
+    """The tables of the outcomes of a journal. If a unit was scanned twice, the last one."""
     last = {head.path: end for head, end in read_records(path, Head)}
     for outcome, end in read_records(path, _Stored):
         if last[outcome.path] == end:

@@ -87,7 +87,7 @@ def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunPr
     progress.paths.add(record.path)
     if row["verdict"] == "unreadable":
         progress.unreadable += 1
-        if len(progress.unread) < _LISTED_ERRORS and (errors := record.columns.tables.get("errors")):
+        if len(progress.unread) < _LISTED_ERRORS and (errors := record.columns.get("errors")):
             _paths, places, reasons = errors
             progress.unread.append((places[0], reasons[0]))
     progress.bytes_read += row.get("bytes_read") or 0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from abiscan.errors import UnreadableFile
-from abiscan.registry.journal import Columns
+from abiscan.registry.journal import Tables
 from abiscan.registry.table_rows import COLUMNS, SCHEMA_VERSION, TABLES, Row
 
 # Number of facts to read at a time.
@@ -37,7 +37,7 @@ def schemas() -> dict[str, Any]:
     }
 
 
-def write_tables(directory: str, outcomes: Iterable[Columns]) -> None:
+def write_tables(directory: str, outcomes: Iterable[Tables]) -> None:
     """Write the tables of some units, one row group at a time to limit memory.
 
     Raises:
@@ -63,7 +63,7 @@ def write_tables(directory: str, outcomes: Iterable[Columns]) -> None:
             writers[name].write_table(pa.Table.from_arrays(columns, schema=made[name]))
 
         for outcome in outcomes:
-            for name, columns in outcome.tables.items():
+            for name, columns in outcome.items():
                 for waiting_values, values in zip(waiting[name], columns, strict=True):
                     waiting_values.extend(values)
                 if len(waiting[name][0]) >= _GROUPS[name]:

@@ -58,7 +58,7 @@ def work(torch: str = "2.13.0", **given: Any) -> Work:
 
 def rows_in(record: Record) -> dict[str, list[dict[str, Any]]]:
     """The rows of an outcome from an engine; a table without rows has an empty list."""
-    tables = record.columns.tables
+    tables = record.columns
     return {
         name: [dict(zip(columns, row, strict=True)) for row in zip(*tables.get(name, [[]]), strict=True)]
         for name, columns in COLUMNS.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -49,7 +48,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     assert "&lt;img src=x" in page
     assert "http" not in re.sub(r"<script.*?</script>|http-equiv", "", page, flags=re.DOTALL)
     assert 'src="' not in page
-    data = data_of(page)
+    data = Elements(page).data
     ((name, verdict, works, files, more),) = data["packages"]["beta"]
     assert (name, verdict, more) == (f"beta-1.0-{TAG}.whl", "fails", 0)
     # It was compiled with the headers of 2.13.0, and a std::string that no wheel of that release has.
@@ -91,10 +90,6 @@ def test_the_newest_release_of_each_package_is_charted(tmp_path: Path) -> None:
     assert view["newest"] == {"loads": 1, "fails": 1}
     assert {each["name"]: each["cells"]["2.13.0"]["works"] for each in view["packages"]} == {"alpha": 1, "beta": 0}
     assert "Newest release of each package: 1 of 2 load." in render(view)
-
-
-def data_of(page: str) -> dict[str, Any]:
-    return Elements(page).data
 
 
 def test_the_newest_run_that_came_to_its_end_is_shown(tmp_path: Path) -> None:
