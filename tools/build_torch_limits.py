@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -61,14 +61,10 @@ def _torch_of(requirement: str, release: str) -> Iterator[str]:
     done = subprocess.run((*command, "--report", "-", f"{requirement}=={release}"), capture_output=True, check=True)
     extras = ("", *Requirement(requirement).extras)
     for installed in json.loads(done.stdout)["install"]:
-        for each in map(Requirement, _requires_dist(installed)):
+        for each in map(Requirement, installed["metadata"].get("requires_dist", [])):
             applies = each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in extras)
             if each.name == "torch" and applies:
                 yield from (limit.version for limit in each.specifier if limit.operator in ("==", "<="))
-
-
-def _requires_dist(installed: Mapping[str, Mapping[str, list[str]]]) -> list[str]:
-    return installed["metadata"].get("requires_dist", [])
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def _loads_in(source: str, raw: bytes, places: Sequence[str]) -> Iterator[tuple[
         return
     try:
         tree = ast.parse(raw)
-        loads = tuple(_loads(tree, _package_of(source), frozenset()))
+        loads = tuple(_loads(tree, source.split("/")[:-1], frozenset()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # It may need each of them.
         yield from ((place, False) for place in places)
@@ -108,10 +108,6 @@ def _is_named(place: str, module: str, texts: Collection[str]) -> bool:
     name = os.path.basename(place)
     names = {name, module, module.rpartition(".")[2]}
     return any(os.path.basename(text) in names or ("*" in text and fnmatchcase(name, text)) for text in texts)
-
-
-def _package_of(source: str) -> list[str]:
-    return source.split("/")[:-1]
 
 
 def _loads(node: ast.AST, package: Sequence[str], caught: frozenset[str]) -> Iterator[_Load]:

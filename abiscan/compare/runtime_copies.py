@@ -33,16 +33,12 @@ def several_runtimes(packages: Iterable[Distribution]) -> Iterator[Problem]:
             kind = _RUNTIMES.get(library_stem(name) or "")
             if kind is not None:
                 found.setdefault(kind, {}).setdefault(name, []).append(
-                    f"{package.name} ({_path_in_package(path, package)})"
+                    f"{package.name} ({os.path.relpath(os.path.dirname(path), package.package.site)})"
                 )
     for kind, names in sorted(found.items()):
         if sum(map(len, names.values())) > 1:
             parts = [f"{name} of {' and '.join(owners)}" for name, owners in sorted(names.items())]
             yield Problem(ProblemKind.SEVERAL_RUNTIMES, f"several copies of the {kind}: {'; '.join(parts)}")
-
-
-def _path_in_package(path: str, package: Distribution) -> str:
-    return os.path.relpath(os.path.dirname(path), package.package.site)
 
 
 def shadowed(

@@ -105,8 +105,9 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
                 state = ReleaseState.POSSIBLE_LAYOUT
             if users and build.key not in on:
                 worst = reasons.get(build.key)
-                reason = "does not load" if worst is None else release_reason(worst)
                 state = ReleaseState.FAILS if worst is None else worst.state
+                usual = "layout change" if state is ReleaseState.OTHER_LAYOUT else "does not load"
+                reason = (worst.reason if worst is not None else "") or usual
             admitted = None if allowed is None else build.torch in allowed
             if not reason and admitted is False:
                 reason = "not allowed by " + " and ".join(requirement.text for requirement in asked)
@@ -133,11 +134,6 @@ def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, 
     for release in sorted(failing, key=lambda r: (r.state is not ReleaseState.FAILS, not r.missing)):
         worst.setdefault(release.build, release)
     return worst
-
-
-def release_reason(release: ReleaseVerdict) -> str:
-    """The short reason why a file does not load on a build."""
-    return release.reason or ("layout change" if release.state is ReleaseState.OTHER_LAYOUT else "does not load")
 
 
 # --- Python -----------------------------------------------------------------------------------------------------

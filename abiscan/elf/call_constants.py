@@ -112,7 +112,7 @@ _WIDEST = 64
 
 def _x86_64(code: bytes, calls: Set[int], position: int) -> dict[int, Word]:
     read = list(instructions(code))
-    targets = {each.end + each.displacement for each in read if _is_jump(each)}
+    targets = {each.end + each.displacement for each in read if each.opcode in _JUMPS}
     state = _State()
     found = {}
     for each in read:
@@ -124,10 +124,6 @@ def _x86_64(code: bytes, calls: Set[int], position: int) -> dict[int, Word]:
                 found[at] = state.registers.get(_ARGUMENTS[position], _UNKNOWN)
         _follow(each, state)
     return found
-
-
-def _is_jump(each: Instruction) -> bool:
-    return each.opcode in _JUMPS
 
 
 _JUMPS = frozenset((0xE9, 0xEB, *range(0xE0, 0xE4), *range(0x70, 0x80), *range(0xF80, 0xF90)))

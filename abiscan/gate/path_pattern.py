@@ -56,7 +56,9 @@ class _Pattern:
         first = states = self._entered(1)
         for character in text:
             if character not in self._leading:
-                self._leading[character] = self._states_behind(character)
+                self._leading[character] = sum(
+                    2 << at for at, piece in enumerate(self._pieces) if piece is not None and _has(piece, character)
+                )
             kept = states & self._keeping
             if character != "/":
                 kept |= states & self._keeping_in_name
@@ -68,9 +70,6 @@ class _Pattern:
     def _entered(self, states: int) -> int:
         optional = states & self._optional
         return states | optional << 1 | optional << 2
-
-    def _states_behind(self, character: str) -> int:
-        return sum(2 << at for at, piece in enumerate(self._pieces) if piece is not None and _has(piece, character))
 
 
 _read_pattern = lru_cache(maxsize=256)(_Pattern)

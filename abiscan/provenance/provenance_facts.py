@@ -12,7 +12,7 @@ from abiscan.environment.limited_api import stable_abi
 from abiscan.mangling import string_abis
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode
-from abiscan.model.facts import Import, SharedObject
+from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.provenance.instruction_sets import instruction_sets
@@ -229,16 +229,12 @@ def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
             family, version = numbered
             newest[family] = max(newest.get(family, ((), "")), (version, need.name))
     for family, (version, name) in newest.items():
-        user = _user_of(facts.imports, name)
+        user = min((i.name for i in facts.imports if i.version is not None and i.version.name == name), default=None)
         source = name if user is None else f"{user}@{name}"
         yield ProvenanceFact(_FAMILIES[family], ".".join(map(str, version)), source)
     tag = fitting_platform(facts.version_needs, facts.machine) if newest else None
     if tag is not None:
         yield ProvenanceFact(Topic.MANYLINUX, tag, "its symbol versions; other rules of the tag are not checked")
-
-
-def _user_of(imports: Iterable[Import], version: str) -> str | None:
-    return min((i.name for i in imports if i.version is not None and i.version.name == version), default=None)
 
 
 def _machine(facts: SharedObject, *, executable_stack: bool) -> Iterator[ProvenanceFact]:

@@ -80,7 +80,6 @@ def find_operators(binary: Binary, imports: Collection[str]) -> tuple[Operator, 
 
     Args:
         imports: mangled names.
-        imports: mangled names.
     """
     if isinstance(binary, StoredBinary):
         return binary.operators

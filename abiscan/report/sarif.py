@@ -120,7 +120,13 @@ def _rules(report: Report) -> list[dict[str, Any]]:
         for finding in artifact.findings:
             # A result must not refer to a rule that is not listed.
             if finding.rule not in listed:
-                listed[finding.rule] = _bare_rule(finding)
+                listed[finding.rule] = {
+                    "id": printable(finding.rule),
+                    "shortDescription": {"text": printable(finding.rule)},
+                    "fullDescription": {"text": printable(finding.rule)},
+                    "help": {"text": printable_lines(finding.fix) or printable(finding.rule)},
+                    "defaultConfiguration": {"level": finding.severity.value},
+                }
     return [listed[rule_id] for rule_id in sorted(listed)]
 
 
@@ -153,16 +159,6 @@ def _rule(rule: RuleInfo, pages: Sequence[CausePage]) -> dict[str, Any]:
     if link is not None:
         described["helpUri"] = quote(link, safe="/:?#[]@!$&'()*+,;=%~")
     return described
-
-
-def _bare_rule(finding: Finding) -> dict[str, Any]:
-    return {
-        "id": printable(finding.rule),
-        "shortDescription": {"text": printable(finding.rule)},
-        "fullDescription": {"text": printable(finding.rule)},
-        "help": {"text": printable_lines(finding.fix) or printable(finding.rule)},
-        "defaultConfiguration": {"level": finding.severity.value},
-    }
 
 
 def _help_text(rule: RuleInfo) -> str:

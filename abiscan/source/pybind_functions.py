@@ -107,15 +107,10 @@ def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | No
     return Refined(confidence=Confidence.LOW if of_test else None, fields={"detail": names})
 
 
-def registers_operators(code: Code) -> bool:
-    """Whether a file registers torch operators."""
-    return code.has_name(_REGISTERS)
-
-
 def pybind_functions(at: int, code: Code, others: SourceSet) -> list[PybindFunction]:
     """The functions that the PYBIND11_MODULE at a character offset binds; empty if the file registers operators."""
     index = code.index_at(at)
-    if index is None or registers_operators(code):
+    if index is None or code.has_name(_REGISTERS):
         return []
     opening = code.partner[index + 1] + 1 if index + 1 < len(code.tokens) else 0
     if opening <= 0 or opening >= len(code.tokens) or code.tokens[opening].text != "{" or code.partner[opening] < 0:

@@ -56,10 +56,6 @@ def _output(*command: str | Path) -> str:
     return output_of(command)
 
 
-def _as_map(path: Path) -> LinkMap:
-    return LinkMap(open_elf(str(path)), str(path))
-
-
 def _real_libraries() -> list[Path]:
     """The C++ runtime, and torch libraries that were not linked on this machine."""
     found = [path for path in map(Path, kit.torch().libraries) if path.name in ("libc10.so", "libshm.so")]
@@ -72,7 +68,7 @@ def _assert_asks_as_readelf_says(path: Path) -> int:
     undefined = {name: kind for kind, name in _UNDEFINED.findall(_output("nm", "-D", path))}
     plain = {name.partition("@")[0] for name in undefined}
     theirs = dict.fromkeys(name for _type, name in _RELOCATION.findall(_output("readelf", "-rW", path)))
-    lookups = find_lookups(_as_map(path))
+    lookups = find_lookups(LinkMap(open_elf(str(path)), str(path)))
     ours: dict[str, None] = {}
     for lookup in lookups:
         name = lookup.reference.name.decode()

@@ -74,7 +74,7 @@ class MicrosoftScopes(MicrosoftTypes):
             innermost = self._class_template()
         else:
             innermost = self.source_name()
-        found = self._in_scopes(innermost)
+        found = joined(self.scopes(), innermost)
         self.shallower()
         return found
 
@@ -139,9 +139,6 @@ class MicrosoftScopes(MicrosoftTypes):
         return Unscoped(Ident(name))
 
     # --- scopes
-
-    def _in_scopes(self, innermost: Node) -> Node:
-        return joined(self.scopes(), innermost)
 
     def scopes(self) -> list[Node]:
         """Read the scopes of a name, innermost first, up to their @."""

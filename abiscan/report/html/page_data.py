@@ -8,7 +8,6 @@ from typing import Any
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
 from abiscan.report.html.file_view import STATUSES, ranges_words
-from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.values import PageView
 from abiscan.report.order import sorted_imports
 
@@ -32,27 +31,20 @@ def page_data(view: PageView, artifacts: Sequence[ArtifactReport]) -> dict[str, 
         "imports": [
             [_binding(bound, a, bindings, symbols, texts) for bound in sorted_imports(a.imports)] for a in artifacts
         ],
-        **heat_data(view.heat, texts),
+        "columns": [column.name for column in view.heat.columns],
+        "csvHead": CSV_HEAD,
+        "csv": {row.number: row.csv for row in view.heat.rows},
+        "cells": {
+            f"{row.number},{place}": [texts.add(cell.reason), cell.count, [texts.add(name) for name in cell.names]]
+            for row in view.heat.rows
+            for place, cell in enumerate(row.cells)
+            if cell.reason or cell.count
+        },
     }
     value["symbols"] = [[name, demangled or 0] for name, demangled in symbols]
     value["bindings"] = list(bindings)
     value["texts"] = texts.values
     return value
-
-
-def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
-    """The columns, the tooltips of cells, and the CSV columns besides builds."""
-    return {
-        "columns": [column.name for column in heat.columns],
-        "csvHead": CSV_HEAD,
-        "csv": {row.number: row.csv for row in heat.rows},
-        "cells": {
-            f"{row.number},{place}": [texts.add(cell.reason), cell.count, [texts.add(name) for name in cell.names]]
-            for row in heat.rows
-            for place, cell in enumerate(row.cells)
-            if cell.reason or cell.count
-        },
-    }
 
 
 def _binding(
