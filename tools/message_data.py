@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from pathlib import Path
 
 import msgspec
@@ -28,12 +27,10 @@ def catalogue() -> Catalogue:
     rows = read_catalogue(FOLDER)
     required = {name for message in rows.message for name in message.must_find}
     finders = (
-        msgspec.structs.replace(row, needs=needs_of(row.pattern, re.ASCII)) if row.name in required else row
+        msgspec.structs.replace(row, needs=needs_of(row.pattern)) if row.name in required else row
         for row in rows.finder
     )
-    messages = (
-        msgspec.structs.replace(row, needs=needs_of(row.line, re.ASCII)) if row.line else row for row in rows.message
-    )
+    messages = (msgspec.structs.replace(row, needs=needs_of(row.line)) if row.line else row for row in rows.message)
     return msgspec.structs.replace(rows, finder=tuple(finders), message=tuple(messages))
 
 

@@ -105,9 +105,8 @@ def render_text_facts(_current: str) -> str:
 
 
 def _with_needs(row: TextFact) -> TextFact:
-    pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
-    needs, pattern = needs_of(pattern, flags), with_first_characters(pattern, flags)
-    return msgspec.structs.replace(row, needs=needs, patterns=(pattern,))
+    pattern = "|".join(row.patterns)
+    return msgspec.structs.replace(row, needs=needs_of(pattern), patterns=(with_first_characters(pattern),))
 
 
 def render_mentions(_current: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from re import (
+    ASCII,
     DOTALL,
     IGNORECASE,
     _compiler,  # type: ignore[attr-defined]
@@ -26,9 +27,9 @@ _END_OF_LINE = ord("\n")
 _WITH_END_OF_LINE = (opcodes.CATEGORY_SPACE, opcodes.CATEGORY_NOT_DIGIT, opcodes.CATEGORY_NOT_WORD)
 
 
-def needs_of(pattern: str, flags: int = 0) -> tuple[Need, ...]:
+def needs_of(pattern: str) -> tuple[Need, ...]:
     """Alternatives, of which one holds for each match; empty if there are none."""
-    found = _needs(_parser.parse(pattern, flags), flags)
+    found = _needs(_parser.parse(pattern, ASCII), ASCII)
     if found is None or not all(need.words for need in found):
         return ()
     needs: dict[tuple[tuple[str, ...], ...], tuple[int, int]] = {}
@@ -182,14 +183,14 @@ def _is_end_of_line(operation: Any, argument: Any, flags: int) -> bool:
     )
 
 
-def with_first_characters(pattern: str, flags: int = 0) -> str:
+def with_first_characters(pattern: str) -> str:
     """A pattern with the characters that its matches begin with as a condition in front, where `re` does not find them
     itself: behind an assertion, say. It matches the same."""
-    parsed = _parser.parse(pattern, flags)
-    prefix, _, _ = _compiler._get_literal_prefix(parsed, flags)
-    if prefix or _compiler._get_charset_prefix(parsed, flags):
+    parsed = _parser.parse(pattern, ASCII)
+    prefix, _, _ = _compiler._get_literal_prefix(parsed, ASCII)
+    if prefix or _compiler._get_charset_prefix(parsed, ASCII):
         return pattern
-    first = _first(parsed, bool(flags & IGNORECASE))
+    first = _first(parsed, ignores_case=False)
     if first is None or len(first) > _MOST_CHARACTERS:
         return pattern
     escaped = "".join(f"\\{each}" if each in "\\]^-[&|~" else each for each in sorted(first))

@@ -155,7 +155,6 @@ def data() -> dict[str, Any]:
             finder.name: {
                 "where": finder.where,
                 "pattern": javascript(finder.pattern),
-                "every": finder.every,
                 "lines": finder.lines,
                 "asks": finder.is_question,
             }

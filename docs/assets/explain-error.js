@@ -90,14 +90,8 @@ const searchQuestions = (hit, finder) => {
 };
 const collect = (hit, row, names, values) => {
   for (const name of names || []) {
-    const finder = finders[name];
-    if (finder.every) {
-      const all = [...windows[finder.where](hit, row, finder).at(-1).matchAll(new RegExp(finder.pattern, "g"))].flatMap((match) => Object.entries(match.groups).filter(([, text]) => text));
-      for (const [group] of all) if (!(group in values)) values[group] = [...new Set(all.filter(([other]) => other === group).map(([, text]) => text))].join(" ");
-    } else {
-      const match = searchWith(hit, row, name) || searchQuestions(hit, finder);
-      if (match) take(match, values);
-    }
+    const match = searchWith(hit, row, name) || searchQuestions(hit, finders[name]);
+    if (match) take(match, values);
   }
 };
 

@@ -48,9 +48,9 @@ def test_first_characters(pattern: str, begins: str) -> None:
 @pytest.mark.parametrize("row", text_facts(), ids=lambda row: f"{row.fact} {row.value}")
 def test_of_rows(row: TextFact) -> None:
     """By the examples of all rows: the same matches, each with the words of a need."""
-    pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
-    quick, plain = re.compile(with_first_characters(pattern, flags), flags), re.compile(pattern, flags)
-    needs = needs_of(pattern, flags)
+    pattern = "|".join(row.patterns)
+    quick, plain = re.compile(with_first_characters(pattern), re.ASCII), re.compile(pattern, re.ASCII)
+    needs = needs_of(pattern)
     for text in TEXTS:
         found = [match.span() for match in plain.finditer(text)]
         assert [match.span() for match in quick.finditer(text)] == found, text
@@ -67,9 +67,9 @@ def _has_words(text: str, need: Need) -> bool:
 def test_blocks_of_rows(row: TextFact, end: str) -> None:
     """Searched where its words are, a row has the matches that it has in the whole text: in lines, and in one line that
     is cut; with a character that is folded to two."""
-    pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
+    pattern = "|".join(row.patterns)
     text = end.join(TEXTS)
-    compiled, needs = re.compile(pattern, flags), needs_of(pattern, flags)
+    compiled, needs = re.compile(pattern, re.ASCII), needs_of(pattern)
     blocks = TextBlocks(text, word_parts(word for need in needs for group in need.words for word in group))
     spans = blocks.spans(set[int]().union(*map(blocks.with_words, needs))) if needs else [(0, len(text))]
     found = [match.span() for span in spans for match in compiled.finditer(text, *span)]
@@ -84,7 +84,7 @@ def test_a_log_is_searched_only_where_words_are() -> None:
     command = "[1/9] nvcc -I/usr/local/cuda/include -I/x/torch/include -c k.cu -o build/temp/k.o -DTORCH_API -fPIC\n"
     sentence = "I built PyTorch from source, in build/temp of local disks.\n"
     rows = [row for row in text_facts() if row.fact in ("source_build", "torch_origin", "requirement", "refusal")]
-    needs = [need for row in rows for need in needs_of("|".join(row.patterns), re.ASCII if row.ascii else 0)]
+    needs = [need for row in rows for need in needs_of("|".join(row.patterns))]
     words = word_parts(word for need in needs for group in need.words for word in group)
     for text, most in ((300 * command, 0), (150 * command + sentence + 150 * command, 3)):
         blocks = TextBlocks(text, words)

@@ -163,16 +163,7 @@ def _is_prose(hit: Hit) -> bool:
 
 def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, str]) -> dict[str, str]:
     for name in names:
-        finder = finder_of_name(name)
-        if finder.every:
-            matches = compiled(finder.pattern, hit.plain).finditer(_windows(hit, message, finder)[-1])
-            groups = [group for match in matches for group in match.groupdict().items() if group[1]]
-            converted = [(group.partition("__"), text) for group, text in groups]
-            every = [(name, CONVERSIONS[to](text) if to.isalpha() else text) for (name, _, to), text in converted]
-            for group, _ in every:
-                values.setdefault(group, " ".join(dict.fromkeys(text for other, text in every if other == group)))
-            continue
-        match = _search(hit, message, name) or _search_questions(hit, finder)
+        match = _search(hit, message, name) or _search_questions(hit, finder_of_name(name))
         if match is not None:
             _take(match, values)
     return values

@@ -52,7 +52,6 @@ class Finder(_Row, frozen=True, kw_only=True):
         name: for use in messages and answers.
         where: the text to search.
         pattern: regular expression with bounded repetitions and named groups.
-        every: a value is all matches of its group, joined by blanks, not only the first.
         lines: number of lines below the anchor (`below`) or on each side (`around`); 0: `around` of the message.
         needs: what a match has, for a finder that a message requires; `tools/generate.py` fills it in.
     """
@@ -60,7 +59,6 @@ class Finder(_Row, frozen=True, kw_only=True):
     name: str
     where: Where = Where.AROUND
     pattern: str
-    every: bool = False
     lines: int = 0
     needs: tuple[Need, ...] = ()
 

@@ -115,7 +115,7 @@ def pattern_of(fact: str) -> re.Pattern[str]:
     """The rows of a fact as one pattern; a value is the name of the group of its row."""
     rows = _rows(fact)
     parts = (f"(?P<{row.value}>{'|'.join(row.patterns)})" if row.value else "|".join(row.patterns) for row in rows)
-    return re.compile("|".join(parts), re.ASCII if rows[0].ascii else 0)
+    return re.compile("|".join(parts), re.ASCII)
 
 
 @cache
@@ -186,4 +186,4 @@ def _rows(fact: str) -> tuple[TextFact, ...]:
 
 @cache
 def _pattern(row: TextFact) -> re.Pattern[str]:
-    return re.compile("|".join(row.patterns), re.ASCII if row.ascii else 0)
+    return re.compile("|".join(row.patterns), re.ASCII)
