@@ -50,8 +50,8 @@ def _row(requirement: str, releases: list[str]) -> str:
     lines = [f'"{torch}" = "{newest[torch]}"' for torch in sorted(newest, key=Version, reverse=True)]
     source = f"https://pypi.org/project/{name} (Requires-Dist)"
     return (
-        f'\n[[torch_limit]]\nname = "{name}"\ninstall = "{requirement}"\nsource = "{source}"\ndate = "{date.today()}"\n'
-        + "\n".join(("[torch_limit.releases]", *lines, ""))
+        f'\n[torch_limit.{name}]\ninstall = "{requirement}"\nsource = "{source}"\ndate = "{date.today()}"\n'
+        + "\n".join((f"[torch_limit.{name}.releases]", *lines, ""))
     )
 
 

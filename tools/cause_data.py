@@ -42,7 +42,8 @@ def read_cause_file(path: Path) -> CausePage:
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        page = msgspec.convert({"id": path.stem, **_stripped(table)}, CausePage)
+        fix = [{"situation": name, **remedy} for name, remedy in table.get("fix", {}).items()]
+        page = msgspec.convert(_stripped({**table, "id": path.stem, "fix": fix}), CausePage)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise InvalidCause(f"{path.name}: {error}") from error
     for problem in _problems(page, table):
@@ -73,7 +74,7 @@ def _problems(page: CausePage, table: dict[str, Any]) -> Iterator[str]:
             yield "confirm needs a text and commands"
     situations = [remedy.situation for remedy in page.fix]
     if situations != [each for each in Situation if each in situations]:
-        yield f"fix: one table a situation, in the order {', '.join(Situation)}"
+        yield f"fix: tables in the order {', '.join(Situation)}"
     for remedy in page.fix:
         if not remedy.text:
             yield f"fix: {remedy.situation} has no text"

@@ -50,24 +50,19 @@ references = ["https://docs.pytorch.org/docs/stable/cpp_extension.html"]
 text = "TODO: what the command shows."
 commands = "abiscan FILE.so"
 
-[[fix]]
-situation = "wheel"
+[fix.wheel]
 text = "TODO"
 
-[[fix]]
-situation = "source"
+[fix.source]
 text = "TODO"
 
-[[fix]]
-situation = "conda"
+[fix.conda]
 text = "TODO"
 
-[[fix]]
-situation = "container"
+[fix.container]
 text = "TODO"
 
-[[fix]]
-situation = "binary"
+[fix.binary]
 text = "TODO"
 """
 MESSAGE_TOML = """\

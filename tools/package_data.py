@@ -21,6 +21,8 @@ TEXT_FILES = (
     *("functions_in_text.toml", "requirements_in_text.toml"),
 )
 _PART = re.compile(r"\{([a-z_]+)\}")  # no quantifier
+# Member with the name of a row, by kind.
+_NAMES = {"wheels": "id", "package": "name", "library": "id", "program": "id", "torch_limit": "name"}
 # Members of rows that no program uses.
 _UNREAD = ("source", "examples", "others")
 
@@ -34,6 +36,8 @@ def catalogue() -> PackageCatalogue:
     rows: dict[str, Any] = {}
     for name in FILES:
         rows |= tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+    for kind, name in _NAMES.items():
+        rows[kind] = [{name: key, **row} for key, row in rows[kind].items()]
     for wheels in rows["wheels"]:
         wheels |= {table: _each_release(wheels[table]) for table in ("variants", "releases") if table in wheels}
     return msgspec.convert(rows, PackageCatalogue)

@@ -95,7 +95,7 @@ def test_no_advice_that_a_check_of_abiscan_refutes(page: CausePage) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ('situation = "wheel"', 'situation = "docker"', "Invalid enum value 'docker'"),
+        ("[fix.wheel]", "[fix.docker]", "Invalid enum value 'docker'"),
         ('title = "The ', 'title = "The\\n', "title must be one sentence"),
         ("prevention =", "prevent =", "missing required field `prevention`"),
         ('"https://gcc', '"http://gcc', "references must be https links"),
