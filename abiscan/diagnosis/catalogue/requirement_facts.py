@@ -32,7 +32,7 @@ from abiscan.ownership.python_name_releases import (
     names_of_packages,
 )
 from abiscan.releases import companions
-from abiscan.releases.pythons import installable
+from abiscan.releases.pythons import installable, with_wheels
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
 """In the order in which packages have wheels for them."""
@@ -80,6 +80,23 @@ def required_torch(values: Values, missing: MissingName) -> str | None:
     command = torch_commands.install_torch(known[-1], missing) if known and missing.target is not None else None
     wanted = _wanted(values)
     return command or (f'pip install "torch{wanted}"' if wanted else None)
+
+
+def required_torch_release(values: Values, missing: MissingName) -> str | None:
+    """The newest known release of torch in the range: `1.9.1`."""
+    return next(reversed(within(_wanted(values), missing.known_versions)), None)
+
+
+def pythons_of_required_torch(values: Values, missing: MissingName) -> str | None:
+    """The CPythons for which it has wheels: `3.6 - 3.9`."""
+    pythons = with_wheels(required_torch_release(values, missing) or "")
+    return f"{pythons[0]} - {pythons[-1]}" if pythons else None
+
+
+def python_of_required_torch(values: Values, missing: MissingName) -> str | None:
+    """One of them for which most packages have wheels."""
+    known = {str(each) for each in with_wheels(required_torch_release(values, missing) or "")}
+    return next((each for each in _PYTHONS if each in known), None)
 
 
 def torch_for_required_cuda(values: Values, missing: MissingName) -> str | None:
