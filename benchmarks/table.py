@@ -36,7 +36,6 @@ from abiscan.binary import open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.inputs import Artifact, expand
 from abiscan.model.report import ArtifactKind
-from benchmarks.speed import PER_FILE
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -54,6 +53,29 @@ ABISCAN = (sys.executable, "-m", "abiscan")
 FLOOR = (sys.executable, "-c", "import click, elftools.elf.elffile, cxxfilt")
 DLOPEN = "import ctypes, os, sys, torch; ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)"
 LDD_EACH = 'for f in "$@"; do LD_LIBRARY_PATH=$TORCH_LIB ldd -r "$f"; done'
+# Cost of each further file of one call, in processor seconds: the pipeline of the command in one process, without the
+# first file.
+PER_FILE = """
+import gc, sys, time
+gc.set_threshold(50_000)  # as the command does
+from abiscan.inputs import Artifact, expand
+from abiscan.cli.command_line import CommandLine
+from abiscan.cli.options import scan_options
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.scan_batch import analyse
+from abiscan.report.problems_text import PLACES
+options = scan_options(CommandLine(), sites=PLACES[0])
+context = AnalysisContext(options)
+times = []
+for item in expand(sys.argv[1:], cwd=options.settings.cwd):
+    if isinstance(item, Artifact):
+        started = time.process_time()
+        for _ in analyse(item, context):
+            pass
+        context.loader.forget()
+        times.append(time.process_time() - started)
+print(*times[1:])
+"""
 # The same members and chunks that abiscan unpacks; Python's start-up is subtracted below.
 ZLIB = """
 import sys, zipfile, zlib
