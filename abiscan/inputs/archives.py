@@ -113,16 +113,7 @@ class ZipArchive:
         """Unpack a whole member, into the given place or to memory."""
         offset = zips.data_offset(self.source, member, display)
         self.source.will_read(offset, member.packed)
-        return unpack_member(
-            self.source,
-            offset,
-            packed=member.packed,
-            method=member.method,
-            size=member.size,
-            crc=member.crc,
-            display=display,
-            into=into,
-        )
+        return unpack_member(self.source, offset, member, display, into)
 
     def content(self, member: zips.ZipMember) -> MemberContent:
         """A member as an artifact's content."""

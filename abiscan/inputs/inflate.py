@@ -7,13 +7,16 @@ import importlib
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abiscan import zstd
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource, WatchedBytes
 from abiscan.inputs.unpacked import Buffer, Unpacked, size_words
+
+if TYPE_CHECKING:
+    from abiscan.inputs.zips import ZipMember
 
 # Maximum sizes of a read and of a piece of output: so much larger that honest data rarely reaches it, because the
 # remaining input is copied then. ISA-L takes 0.44 of zlib's time this way, 0.49 with a limit of 32 KiB.
@@ -186,24 +189,18 @@ def zip_head(data: bytes, method: int, size: int) -> bytes:
 
 
 def unpack_member(
-    source: ByteSource,
-    offset: int,
-    *,
-    packed: int,
-    method: int,
-    size: int,
-    crc: int,
-    display: str,
-    into: Unpacked | None = None,
+    source: ByteSource, offset: int, member: ZipMember, display: str, into: Unpacked | None = None
 ) -> Buffer:
-    """Unpack a whole zip member: exactly `size` bytes, whatever its data would unpack to.
+    """Unpack a whole zip member: exactly its `size`, whatever its data would unpack to.
 
     Args:
+        offset: of its data.
         into: destination (default: memory, or a file of its own).
 
     Raises:
         UnreadableFile: it is damaged, or its length or checksum differs from the archive's.
     """
+    packed, method, size = member.packed, member.method, member.size
     if size == 0:
         return b""
     unpacked = Unpacked(size, display) if into is None else into
@@ -227,6 +224,6 @@ def unpack_member(
         raise UnreadableFile(display, _damage(error)) from error
     if unpacked.length != size:
         raise UnreadableFile(display, f"damaged: {unpacked.length} bytes of the {size} that the archive declares")
-    if checksum != crc:
+    if checksum != member.crc:
         raise UnreadableFile(display, "damaged: its checksum (CRC-32) is not the one in the archive")
     return unpacked.buffer()

@@ -12,6 +12,7 @@ import pytest
 from abiscan.inputs import inflate
 from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import MemoryBytes
+from abiscan.inputs.zips import ZipMember
 from tests.inputs.kit import GOOD
 
 # Long runs expand, noise does not: both leave a decompressor with pending input or output.
@@ -33,15 +34,8 @@ def raw_deflate(data: bytes) -> bytes:
 @pytest.mark.parametrize(("method", "pack"), [(0, bytes), (8, raw_deflate), (12, bz2.compress)])
 def test_members(method: int, pack: object) -> None:
     packed = pack(CONTENT)  # type: ignore[operator]
-    buffer = inflate.unpack_member(
-        MemoryBytes(b"in front" + packed + b"behind"),
-        8,
-        packed=len(packed),
-        method=method,
-        size=len(CONTENT),
-        crc=zlib.crc32(CONTENT),
-        display="x",
-    )
+    member = ZipMember("x", 0, method, zlib.crc32(CONTENT), len(packed), len(CONTENT), 0, 0, b"x")
+    buffer = inflate.unpack_member(MemoryBytes(b"in front" + packed + b"behind"), 8, member, "x")
     assert bytes(buffer[:]) == CONTENT
 
 
