@@ -32,7 +32,7 @@ class Diagnosis(Struct, frozen=True):
     """The causes of one file.
 
     Attributes:
-        causes: mangled import -> causes, best first; without imports that have none.
+        causes: mangled import -> causes, best first; without imports that have none. Empty if not asked for.
         groups: causes of the file, most important first, each with the imports that it explains best.
     """
 
@@ -48,6 +48,7 @@ def diagnose(
     libraries: Sequence[str] = (),
     here: bool = True,
     distribution: Distribution = (None, None),
+    each_import: bool = True,
 ) -> Diagnosis:
     """See `abiscan.diagnosis.diagnose`."""
     referring = ReferringFile(file.path, file, *distribution)
@@ -71,7 +72,7 @@ def diagnose(
         {
             bound.name: tuple(candidate.as_cause() for candidate in candidates)
             for bound, candidates in settled
-            if candidates
+            if candidates and each_import
         },
         _groups(settled, _causes_without_imports(absent, here=here), knowledge),
     )
@@ -170,7 +171,7 @@ def _groups(
             evidence.append(f"Not found: {', '.join(lacking)}.")
         elsewhere = bool(rows) and all(bound.owner is not Owner.TORCH for bound, _candidate in rows)
         heading = title(cause, knowledge.target, best.form or (OTHER_LIBRARY if elsewhere else ""))
-        groups.append(CauseGroup(cause, best.confidence, heading, tuple(evidence), best.fix, names))
+        groups.append(CauseGroup(cause, best.confidence, heading, tuple(evidence), best.fix_text, names))
     of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
     missing = {bound.name for bound, _candidates in settled if bound.status is Status.MISSING}
     return tuple(

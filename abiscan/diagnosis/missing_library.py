@@ -87,7 +87,7 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
     elif is_torch_library(as_library):
         for candidate in causes_for_torch(as_library, missing, True, False):
             said = tuple(each.replace(as_library, name) for each in candidate.evidence)
-            fix = _LIBPATH if candidate.cause is CauseId.LIBRARY_MISSING else candidate.fix
+            fix = _LIBPATH if candidate.cause is CauseId.LIBRARY_MISSING else candidate.fix_text
             if fix == _LIBPATH and accelerator_of(as_library) is not None:
                 fix = f"{_CUDA_BUILD_AT_LINK_TIME}\n{fix}"
             yield msgspec.structs.replace(candidate, evidence=said, fix=fix)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.reference import Reference, ReferringFile
-from abiscan.diagnosis.related_exports import RelatedExport, find_related
+from abiscan.diagnosis.related_exports import RelatedExport, find_related, with_prefixes
 from abiscan.diagnosis.release_position import Position, position_of
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.model.facts import VersionNeed
@@ -254,7 +254,20 @@ class MissingName:
     @functools.cached_property
     def related(self) -> tuple[RelatedExport, ...]:
         """Other names of the same entity (including its CUDA or ROCm spelling), most similar first."""
-        return () if self.cxx is None else find_related(self.name, self.cxx, self.knowledge)
+        return self.find_related()
+
+    def find_related(
+        self, is_wanted: Callable[[str, SymbolHistory | None], bool] | None = None
+    ) -> tuple[RelatedExport, ...]:
+        """Those of `related` with a name and a history that are wanted; the others are not parsed."""
+        if self.cxx is None:
+            return ()
+        return find_related(self.name, self.cxx, self.knowledge, is_wanted, self._with_prefixes)
+
+    @functools.cached_property
+    def _with_prefixes(self) -> Mapping[str, SymbolHistory | None]:
+        """Exported names with the prefixes of its entity."""
+        return {} if self.cxx is None else with_prefixes(self.cxx, self.knowledge)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 

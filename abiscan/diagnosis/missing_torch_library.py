@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from msgspec import Struct
 
@@ -75,7 +76,7 @@ class _Search(Struct, frozen=True):
     accelerator: str | None
     evidence: tuple[str, ...]
 
-    def candidate(self, cause: CauseId, score: float, fix: str, *evidence: str) -> Candidate:
+    def candidate(self, cause: CauseId, score: float, fix: str | Callable[[], str], *evidence: str) -> Candidate:
         """A cause with more evidence and the commands of its fix."""
         return Candidate(cause, score, (*self.evidence, *evidence), fix)
 
@@ -166,11 +167,11 @@ def _not_in_target(search: _Search, target: TorchBuild, shipped: ReleaseRanges) 
             f"Install a {gpu} build of torch (from the wheel index of its variant).\n"
             f"or: Install the build of the extension for {here}."
         )
-        way = torch_fixes.gpu_build(missing) if gpu == "CUDA" else other
-        yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.93, way, lacks)
+        of_gpu = partial(torch_fixes.gpu_build, missing) if gpu == "CUDA" else other
+        yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.93, of_gpu, lacks)
     elif not shipped:
-        way = torch_fixes.rebuild_or_install(missing, shipped)
-        yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, way, f"{_no_known_build(missing)}.")
+        build = partial(torch_fixes.rebuild_or_install, missing, shipped)
+        yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, build, f"{_no_known_build(missing)}.")
 
 
 def _not_in_release(search: _Search, target: TorchBuild, shipped: ReleaseRanges) -> Candidates:

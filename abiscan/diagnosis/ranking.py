@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -21,15 +21,20 @@ class Candidate(Struct, frozen=True):
     Attributes:
         score: 0 (excluded) to 1 (no other explanation); determines order and `confidence`.
         evidence: sentences, each a verified fact, for or against the cause.
-        fix: commands or changes.
+        fix: commands or changes; a function makes those that a report may not show.
         form: the form of the cause that has a title of its own (`CausePage.titles`); empty for the usual one.
     """
 
     cause: CauseId
     score: float
     evidence: tuple[str, ...]
-    fix: str
+    fix: str | Callable[[], str]
     form: str = ""
+
+    @property
+    def fix_text(self) -> str:
+        """Commands or changes."""
+        return self.fix if isinstance(self.fix, str) else self.fix()
 
     @property
     def confidence(self) -> Confidence:
@@ -40,7 +45,7 @@ class Candidate(Struct, frozen=True):
 
     def as_cause(self) -> Cause:
         """The cause in a report."""
-        return Cause(self.cause, self.confidence, self.evidence, self.fix)
+        return Cause(self.cause, self.confidence, self.evidence, self.fix_text)
 
 
 Candidates = Iterator[Candidate]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from msgspec import Struct
 
 from abiscan.diagnosis.knowledge import Knowledge
@@ -58,13 +60,26 @@ class RelatedExport(Struct, frozen=True):
         return self.exported_in.text() if self.exported_in else "this torch"
 
 
-def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[RelatedExport, ...]:
-    """Other names of the same entity (including its CUDA or ROCm spelling), most similar first."""
+def find_related(
+    name: str,
+    cxx: CxxName,
+    knowledge: Knowledge,
+    is_wanted: Callable[[str, SymbolHistory | None], bool] | None = None,
+    candidates: Mapping[str, SymbolHistory | None] | None = None,
+) -> tuple[RelatedExport, ...]:
+    """Other names of the same entity (including its CUDA or ROCm spelling), most similar first.
+
+    Args:
+        is_wanted: omits candidates by their text and history, before they are parsed.
+        candidates: of `with_prefixes`, if they are known.
+    """
     wanted = to_cuda(cxx.entity)
     found = []
-    for other, history in _with_prefixes(cxx, knowledge).items():
+    for other, history in (with_prefixes(cxx, knowledge) if candidates is None else candidates).items():
+        if other == name or (is_wanted is not None and not is_wanted(other, history)):
+            continue
         parsed = parse(other)
-        if parsed is None or other == name or to_cuda(parsed.entity) != wanted:
+        if parsed is None or to_cuda(parsed.entity) != wanted:
             continue
         in_target, library = find_in_target(other, history, knowledge)
         exported_in = ReleaseRanges() if history is None else history.exported_in
@@ -73,7 +88,7 @@ def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[Related
     return tuple(found)
 
 
-def _with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistory | None]:
+def with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistory | None]:
     """Exported names with the entity's prefixes, and their histories if the index has them."""
     names: dict[str, SymbolHistory | None] = {}
     exports = knowledge.exports if knowledge.exact else None

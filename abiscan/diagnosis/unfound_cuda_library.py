@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 
 from abiscan.diagnosis import extension_fixes, package_commands, torch_commands, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
@@ -105,8 +106,8 @@ def causes_for_cuda(
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, the same CUDA release.")
         elif target.variant == "cpu":
             text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
-            fix = torch_fixes.gpu_build(missing, cuda=max(releases, default=""))
-            yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
+            install = partial(torch_fixes.gpu_build, missing, cuda=max(releases, default=""))
+            yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), install)
     if vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
         text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."
         fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
@@ -156,19 +157,19 @@ def causes_for_cuda(
         yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
         return
-    fix = _cuda_library_fix(name, vendor, major, releases, missing)
+    install_cuda = partial(_cuda_library_fix, name, vendor, major, releases, missing)
     if vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
         itself = _itself(vendor, major, missing)
         if "\nor: pip install" in itself:
             itself = f"{_SHOWS_CUDA}  # chooses the package\n{itself}"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.8, tuple(evidence), itself)
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, tuple(evidence), fix)
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, tuple(evidence), install_cuda)
         return
     exports = missing.knowledge.exports
     provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
     if missing.file.facts is not None and not others and provided is None:
         # For a file, other versions were searched and not found.
-        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
+        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), install_cuda)
         return
     if name.endswith(".so") and missing.file.facts is None:
         evidence.append(
@@ -176,7 +177,7 @@ def causes_for_cuda(
             f"lib{vendor.library}.so.N."
         )
         score, absent = min(score, 0.6), 0.82
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), install_cuda)
     if not others:
         if missing.file.facts is None:
             evidence.insert(0, f"{name} may be installed in a directory outside the search path.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from abiscan.diagnosis import extension_fixes, package_commands, torch_fixes
@@ -142,12 +143,13 @@ def _newer(missing: MissingName) -> Candidates:
             evidence.append(
                 f"Against it: {missing.target_label} is a nightly before {first} and may already export the symbol."
             )
-    fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
+    fix = partial(torch_fixes.rebuild_or_install, missing, missing.exported_in)
+    change = ""
     if _lacks_const_data_ptr(missing):
         reason = f"The headers of {missing.target_label} have no const_data_ptr: a source that calls it needs a change."
         evidence.insert(1, reason)
-        fix = f"{extension_fixes.rewrite_const_data_ptr(missing)}\n{fix}"
-    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, tuple(evidence), fix)
+        change = f"{extension_fixes.rewrite_const_data_ptr(missing)}\n"
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, tuple(evidence), f"{change}{fix()}" if change else fix)
 
 
 # ATen/core/TensorBase.h of 2.1.0 is the first that declares it.
@@ -165,7 +167,7 @@ def _older(missing: MissingName) -> Candidates:
     assert missing.exported_in
     last = missing.exported_in.last
     newer = f"{missing.target_label} is newer than {last}, the last release that exports {missing.shown}."
-    fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
+    fix = partial(torch_fixes.rebuild_or_install, missing, missing.exported_in)
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.82, (newer, missing.exported_text), fix)
 
 

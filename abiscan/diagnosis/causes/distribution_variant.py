@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from abiscan.diagnosis import extension_fixes, torch_commands, torch_fixes
@@ -167,7 +168,7 @@ def _other_build(missing: MissingName) -> Candidates:
         evidence.append(f"More than one torch is installed: {several}.")
     if missing.name_kind is NameKind.C:
         score -= 0.1
-    yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(missing))
+    yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), partial(_variant_fix, missing))
 
 
 def _source_build_text(missing: MissingName) -> str:

@@ -3,6 +3,8 @@ other vendor."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -69,8 +71,7 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
             evidence.append(missing.exported_text)
     else:
         return
-    fix = _install(missing, hip)
-    yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, tuple(evidence), fix)
+    yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, tuple(evidence), partial(_install, missing, hip))
 
 
 def _install(missing: MissingName, hip: bool) -> str:
@@ -87,14 +88,6 @@ def _install(missing: MissingName, hip: bool) -> str:
 def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
     rocm_target = None if target is None else _is_rocm(target)
-    twin = next(
-        (
-            form
-            for form in missing.related
-            if form.parsed.gpu_neutral == (missing.cxx.gpu_neutral if missing.cxx else "")
-        ),
-        None,
-    )
     rocm_file = any(word in missing.file.path.lower() for word in _ROCM_FILE)
     if hip:
         evidence = [f"{missing.shown} is a symbol that hipify generates for ROCm builds."]
@@ -106,8 +99,11 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
         else:
             score = 0.5 if rocm_target else 0.55
             evidence.append("ROCm builds up to 2.10 export c10::hip; later ones also or only export c10::cuda.")
-        if twin is not None:
-            evidence.append(f"Its CUDA counterpart is exported by torch {twin.where}: {twin.parsed.qualified}.")
+        neutral = missing.cxx.gpu_neutral if missing.cxx is not None else ""
+        counterpart = next((form for form in missing.related if form.parsed.gpu_neutral == neutral), None)
+        if counterpart is not None:
+            where, name = counterpart.where, counterpart.parsed.qualified
+            evidence.append(f"Its CUDA counterpart is exported by torch {where}: {name}.")
         elif missing.related:
             evidence.append(f"The CUDA function has other parameters in torch {missing.related[0].where}.")
     else:

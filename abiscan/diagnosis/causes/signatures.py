@@ -3,17 +3,20 @@ marked."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from abiscan.diagnosis import torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.related_exports import RelatedExport
+from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
 from abiscan.mangling import Difference, DifferenceKind, NameKind
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
+from abiscan.releases.build import SymbolHistory
 
 _WORDS = {
     DifferenceKind.PARAMETERS: "parameter",
@@ -37,7 +40,8 @@ def causes(missing: MissingName) -> Candidates:
     ):
         # The text has no parameters (MSVC names, truncated names), so they cannot be compared.
         return
-    changed = [form for form in missing.related if _is_changed(missing, form) and not _coexists(missing, form)]
+    replacements = missing.find_related(lambda name, history: _may_replace(missing, name, history))
+    changed = [form for form in replacements if _is_changed(missing, form)]
     if not changed:
         yield from _macos_function(missing)
         return
@@ -91,7 +95,7 @@ def causes(missing: MissingName) -> Candidates:
         CauseId.SIGNATURE_CHANGED,
         score,
         tuple(evidence),
-        torch_fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges()),
+        partial(torch_fixes.rebuild_or_install, missing, missing.exported_in or ReleaseRanges()),
     )
 
 
@@ -101,9 +105,12 @@ def _is_entry_point(missing: MissingName) -> bool:
     return missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::")
 
 
-def _coexists(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether some release exports both: then they are overloads, and neither replaced the other."""
-    return bool(form.exported_in.intersect(missing.exported_in or ReleaseRanges()))
+def _may_replace(missing: MissingName, name: str, history: SymbolHistory | None) -> bool:
+    """Whether the target may export another name, and no release exports both: otherwise they are overloads, and
+    neither replaced the other."""
+    if history is not None and missing.exported_in and history.exported_in.intersect(missing.exported_in):
+        return False
+    return find_in_target(name, history, missing.knowledge)[0] is not False
 
 
 def _macos_function(missing: MissingName) -> Candidates:

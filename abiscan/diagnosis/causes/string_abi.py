@@ -6,6 +6,7 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` selects one for 
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
@@ -41,7 +42,9 @@ def causes(missing: MissingName) -> Candidates:
     if missing.reference.spelled_as is not None:
         yield from _demangled_name(missing, missing.reference.spelled_as)
         return
-    counterparts = [form for form in missing.related if form.same_function and _flips(missing, form)]
+    marked = _has_mark(missing.name)
+    forms = missing.find_related(None if marked else lambda name, _history: _has_mark(name))
+    counterparts = [form for form in forms if form.same_function and _flips(missing, form)]
     mine = _abi_of(missing, counterparts)
     if mine is None:
         return
@@ -105,7 +108,7 @@ def causes(missing: MissingName) -> Candidates:
     elif missing.target is not None and missing.position is Position.INSIDE and not from_source:
         score = min(score, 0.7)
         evidence.append(f"Release builds of torch {missing.target.version} export this symbol; this build may not.")
-    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), partial(_fix, missing, mine))
 
 
 # Classes that libc++ has in std::__1 (`NSt3__1...`).
@@ -156,7 +159,7 @@ def _demangled_name(missing: MissingName, text: str) -> Candidates:
         evidence.append(f"{missing.target_label} is built with {_WORDS[other]}.")
     else:
         evidence.append("Check the std::string ABI of your torch: torch.compiled_with_cxx11_abi().")
-    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), partial(_fix, missing, mine))
 
 
 def _cut_off_name(missing: MissingName) -> Candidates:
@@ -173,6 +176,15 @@ def _cut_off_name(missing: MissingName) -> Candidates:
         evidence.append(f"{missing.target_label} is built with {_WORDS['new' if abi else 'old']}.")
     fix = extension_fixes.rebuild(missing) if abi is None else _fix(missing, "old" if abi else "new")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.66, tuple(evidence), fix)
+
+
+def _has_mark(mangled: str) -> bool:
+    """Whether a name may have the C++11 std::string or an ABI tag; of two names in different ABIs, one does."""
+    return "cxx11" in mangled or re.search(_TAG, mangled) is not None
+
+
+# <abi-tag> is B and a <source-name>.
+_TAG = r"B\d"
 
 
 def _flips(missing: MissingName, form: RelatedExport) -> bool:
@@ -212,7 +224,7 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
     if found is not None:
         score, *reasons = found
         evidence = (f"{missing.shown} uses {_WORDS[mine]}.", *reasons)
-        yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, _fix(missing, mine))
+        yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, partial(_fix, missing, mine))
 
 
 _NO_OTHER_FORM = "No known release exports the function with the other std::string either."

@@ -47,9 +47,9 @@ class Question(Struct, frozen=True):
 def final_causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple[Cause, ...]:
     """The causes of a subject, with commands for the shell of the platform and the program that installs packages."""
     if missing.log.only_wheel:
-        candidates = (replace(each, fix=without_build_first(each.fix)) for each in candidates)
+        candidates = (replace(each, fix=without_build_first(each.fix_text)) for each in candidates)
     if platform_of(missing) == "win_amd64":
-        candidates = (replace(each, fix=for_windows(each.fix, missing.log.python_folder)) for each in candidates)
+        candidates = (replace(each, fix=for_windows(each.fix_text, missing.log.python_folder)) for each in candidates)
     if installer := missing.log.installer:
-        candidates = (replace(each, fix=for_installer(each.fix, installer)) for each in candidates)
+        candidates = (replace(each, fix=for_installer(each.fix_text, installer)) for each in candidates)
     return tuple(candidate.as_cause() for candidate in candidates)
