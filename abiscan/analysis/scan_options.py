@@ -32,6 +32,7 @@ class ScanOptions(Struct, frozen=True):
         cache: directory for the symbols of a `--torch` wheel; None to read it in each run.
         gpus: GPUs on which the device code of every file must run; empty if none are given.
         driver: NVIDIA driver version for these GPUs; None if none is given.
+        import_details: whether reports have the releases and the causes of each import.
         sites: maximum number of call sites of each import.
         operators: whether to list operators of a single file; they are always read and compared for several files.
         progress: receives the progress of the run.
@@ -52,6 +53,7 @@ class ScanOptions(Struct, frozen=True):
     driver: TargetPart | None = None
     compared: bool = False
     operators: bool = True
+    import_details: bool = True
     sites: int = MAX_SITES
     progress: Progress | None = None
     display_names: Mapping[str, str] = {}

@@ -49,7 +49,7 @@ def _report_of(record: FileRecord) -> ArtifactReport:
         loader=record.loader,
         needed=record.needed,
         imports=record.imports,
-        exported_in=_exported_in(record),
+        exported_in=_exported_in(record) if options.import_details else {},
         import_causes=record.import_causes,
         target=record.target.environment,
         releases=record.outcomes if record.releases_asked else None,

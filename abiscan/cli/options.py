@@ -33,6 +33,7 @@ def scan_options(
     *,
     matrix: bool = False,
     operators: bool = True,
+    import_details: bool = True,
     sites: int = MAX_SITES,
     display_names: Mapping[str, str] | None = None,
 ) -> ScanOptions:
@@ -60,6 +61,7 @@ def scan_options(
         progress=None if line.quiet else progress(),
         display_names=display_names or {},
         operators=operators,
+        import_details=import_details,
         sites=sites,
         timings={} if line.timings else None,
     )

@@ -80,11 +80,19 @@ def run_scan(line: CommandLine) -> int:
         check_writable([target], [*targets, *line.inputs_from])
     # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
-    # Without -v the text for one file lists no operators, and that of a finding two places. To find all of them in a
-    # large file takes as long as everything else.
+    # Without -v the text lists no imports, that for one file no operators, and that of a finding two places. To find
+    # all of them in a large file takes as long as everything else.
     brief = line.verbose == 0 and all(name == "text" for name, _ in outputs)
     operators, sites = len(targets) > 1 or not brief, PLACES[0] if brief else MAX_SITES
-    options = scan_options(line, files, matrix=matrix, operators=operators, sites=sites, display_names=names)
+    options = scan_options(
+        line,
+        files,
+        matrix=matrix,
+        operators=operators,
+        import_details=line.json_lines or not brief,
+        sites=sites,
+        display_names=names,
+    )
     if ("text", None) not in outputs:
         for note in notes:
             print_stderr(f"abiscan: {safe(note)}")

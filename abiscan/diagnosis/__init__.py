@@ -28,6 +28,7 @@ def diagnose(
     libraries: Sequence[str] = (),
     here: bool = True,
     distribution: tuple[str | None, str | None] = (None, None),
+    each_import: bool = True,
 ) -> Diagnosis:
     """Find causes for unresolved imports and for missing libraries.
 
@@ -39,10 +40,19 @@ def diagnose(
         here: the file is to be loaded on this machine, so that a missing library is a cause even without missing
             imports. Libraries of torch always are.
         distribution: name and version of the package, from its metadata, for commands of fixes.
+        each_import: whether the causes of each import are needed, and not only those of the file.
     """
     from abiscan.diagnosis import file_causes
 
-    return file_causes.diagnose(file, imports, knowledge, libraries=libraries, here=here, distribution=distribution)
+    return file_causes.diagnose(
+        file,
+        imports,
+        knowledge,
+        libraries=libraries,
+        here=here,
+        distribution=distribution,
+        each_import=each_import,
+    )
 
 
 def explain(

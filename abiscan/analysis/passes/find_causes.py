@@ -45,6 +45,7 @@ def find_causes(record: FileRecord) -> None:
         libraries=lacking,
         here=True,
         distribution=(facts.name, facts.version),
+        each_import=context.options.import_details,
     )
     record.causes, record.import_causes = diagnosis.groups, diagnosis.causes
 
