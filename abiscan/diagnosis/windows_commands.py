@@ -10,7 +10,7 @@ _CODE: Final = r"python -c '([^'\"\n$]{1,400})'"
 _COMMAND: Final = (
     r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi)\b"
 )
-_OF_PIP: Final = r"(?<![\w.-])(?<!-m )pip (?=install\b|uninstall\b|show\b|list\b)"
+_OF_PIP: Final = r"(?<![\w.-])(?<!-m )(?<!uv )pip (?=install\b|uninstall\b|show\b|list\b)"
 _OF_PYTHON: Final = r"(?<![\w.-])(?:python|pip) "
 # Programs of other systems, and those of Windows for the same.
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
