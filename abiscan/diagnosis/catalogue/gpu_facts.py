@@ -14,6 +14,7 @@ from abiscan.diagnosis.messages.gpu_vendors import DCU, NVIDIA, WITHOUT_CUDA_COD
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.releases.kernel_lists import newest_with
 
@@ -22,6 +23,17 @@ def capability(values: Values, _missing: MissingName) -> str | None:
     """`8.6` for the value `gpu` sm_86 or compute_86."""
     found = re.fullmatch(r"(?:sm|compute)_(\d{1,2})(\d)[af]?", values.get("gpu", ""))
     return None if found is None else f"{found[1]}.{found[2]}"
+
+
+def cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
+    """The first CUDA release that writes the PTX version `ptx`: `12.4` for 8.4."""
+    found = toolkit_of_ptx(values.get("ptx", ""))
+    return None if found is None else found.partition(" ")[0]
+
+
+def newest_cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
+    """The CUDA releases with a compiler that writes PTX up to the version `newest`: `12.5 or 12.6` for 8.5."""
+    return toolkit_of_ptx(values.get("newest", ""))
 
 
 def named_capability(_values: Values, missing: MissingName) -> str | None:

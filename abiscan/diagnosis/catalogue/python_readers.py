@@ -118,6 +118,14 @@ def python_name(hit: Hit, values: Values) -> Values | None:
     return {**found, "project": last} if last and last != package else found
 
 
+def own_name(hit: Hit, values: Values) -> Values | None:
+    """`project` of the value `module`, if a file of this package imports the name from it: the last frame of the
+    traceback. None for packages that have nothing to do with torch."""
+    package = values["module"].partition(".")[0]
+    known = is_shown("package_beside_torch", package) or package_of_name(package) is not None
+    return {"project": package} if known and _package_of_last_frame(hit) == package else None
+
+
 _NAME: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9_]{1,40}", re.ASCII)
 
 

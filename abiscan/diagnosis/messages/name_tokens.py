@@ -37,6 +37,8 @@ _EXAMPLE = re.compile(
 _PREPOSITION = re.compile(
     r"(?:for|of|in|to|is|named|called|like)[: ]{1,2}(?=[`'\"]?(?:_Z|[A-Za-z_]\w{0,255}(?:::|<)))", re.ASCII
 )
+# Words in parentheses in place of a name: `undefined symbol (PyTorch ABI mismatch)`.
+_WORDS_IN_PARENTHESES = re.compile(r"\([A-Za-z][a-z]{0,2}[A-Za-z]?[a-z]{1,24} [A-Za-z][\w'-]{0,24}[ )]", re.ASCII)
 # An ELF name; `.` occurs in names of clones (`f.cold`) and in versions, `$` in a few.
 _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
@@ -108,6 +110,8 @@ def read_name(text: str) -> NameToken | None:
         return None
     if text[at] in _OPENING or text[at] in _CLOSING:
         return _quoted(text, at)
+    if _WORDS_IN_PARENTHESES.match(text, at) is not None:
+        return None
     if text[at] in "(<[":
         at += 1
     return _bare(text, at)
