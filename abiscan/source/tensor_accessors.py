@@ -23,16 +23,23 @@ SAME_ON_TENSOR = {
 }
 # Members of `type()` that no other known class has.
 ONLY_ON_TENSOR = frozenset({"scalarType", "typeMeta", "is_cuda"})
+# Accessors of a const type call const_data_ptr (ATen/core/TensorBase.h), others do not.
+_ACCESSOR = re.compile(r"(?:generic_)?(?:packed_)?accessor(?:32|64)?<")
 _UNKNOWN_RECEIVER = "; unknown whether the object is a torch tensor ({})"
 
 
+def is_accessor(place: FlaggedPlace) -> bool:
+    """Whether a place of `const-data-ptr` is an accessor: its result has the type, too."""
+    return _ACCESSOR.match(place.text) is not None
+
+
 def refine_member(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
-    """Refine each `x.data<T>()` or `x.const_data_ptr<T>()`; None if x is not a tensor."""
+    """Refine each `x.data<T>()`, `x.const_data_ptr<T>()` or `x.accessor<const T, N>()`; None if x is not a tensor."""
     types = ObjectTypes(code, others)
     result: list[Refined | None] = []
     for place in places:
         known = types.receiver(place.at)
-        if known.kind is Kind.OTHER:
+        if known.kind is Kind.OTHER or (is_accessor(place) and "const" not in (place.element or "").split()):
             result.append(None)
         elif known.kind is Kind.TENSOR:
             result.append(Refined())

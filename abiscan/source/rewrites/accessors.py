@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from abiscan.source.declarations import DeclaredIn, origin_of, split_arguments
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.object_types import Kind
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
-from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, member_of_type
+from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, is_accessor, member_of_type
 
 # libtorch for Linux has no accessors for these types: int64_t is `long` there.
 _LONG_LONG = ("long long", "long long int", "unsigned long long")
@@ -19,6 +21,9 @@ def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] |
     reason = _no_tensor(place, written)
     if reason is not None:
         return NotRewritten(reason)
+    if is_accessor(place):
+        plain = re.sub(r"\bconst\b ?", "", place.text)
+        return NotRewritten(f"{place.text} calls const_data_ptr; write {plain}, and so where its class is named")
     close = written.angle_end(index + 1)
     start = written.object_start(_dot(written, index))
     if close is None or written.word(close) != "(" or written.word(close + 1) != ")":
