@@ -9,7 +9,15 @@ from typing import Final
 from abiscan.diagnosis import build_requirements, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import NEEDS_HIPCC, hip_builds, hip_port, is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.hip_sources import (
+    NEEDS_HIPCC,
+    hip_builds,
+    hip_port,
+    is_for_hip,
+    newest_torch_with_hip,
+    rocm_of,
+    vendor_of,
+)
 from abiscan.diagnosis.messages.gpu_vendors import AMD, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import release_to_build, requirement
@@ -305,7 +313,8 @@ def with_build_tools(
         imports: what the extension imports besides torch.
         since: the first release of torch that it may be built with, if that is unknown.
     """
-    torch, imports, notes = since if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
+    unknown = since or newest_torch_with_hip(missing)
+    torch, imports, notes = unknown if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
     if (versions.order(rocm_of(missing)) or ()) < _FIRST_WITH_NEW_TORCH:
         notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
     if _is_on_windows(missing):

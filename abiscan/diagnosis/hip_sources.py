@@ -60,6 +60,13 @@ def is_for_hip(missing: MissingName) -> bool:
     return vendor_of(missing) in (AMD, DCU)
 
 
+def newest_torch_with_hip(missing: MissingName) -> str:
+    """A release of torch that is not older than any for the ROCm of the text; empty if that is unknown."""
+    rocm = versions.order(rocm_of(missing))
+    is_older = rocm is not None and rocm < (versions.order(_FIRST) or ()) and vendor_of(missing) == AMD
+    return ".".join(map(str, _FOR_OLDER)) if is_older else ""
+
+
 def lacks_cuda(name: str, missing: MissingName) -> bool:
     """Whether a library is of CUDA, and the GPU is AMD's or Hygon's; not if the named torch is for CUDA."""
     packages = {} if missing.environment is None else missing.environment.packages
@@ -161,7 +168,8 @@ def _build(packages: Sequence[Package], missing: MissingName, rocm: str, lead: s
     for package in packages:
         release = release_to_build(package, missing)
         named = requirement(package, release) if release else package.name
-        fits = [each for each in package.hip if _fits(each, torch, rocm)]
+        python = "" if missing.loading_python is None else str(missing.loading_python)
+        fits = [each for each in package.hip if _fits(each, torch, rocm) and _is_between(python, each.python, "")]
         fits.sort(key=lambda each: each.source != named)
         if fits:
             sources.append(fits[0].source)

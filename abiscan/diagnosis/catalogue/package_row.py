@@ -45,6 +45,7 @@ class HipSource(_Row, frozen=True, kw_only=True):
         source: requirement for pip.
         torch, before_torch: first torch, and the first one that it does not compile with; empty if none is known.
         rocm, before_rocm: the same for ROCm.
+        python: first CPython (`Requires-Python`); empty if every one of its torches has it.
         older_rocm: what comes of it with a release before `rocm` that compiles it, too; empty if none is known.
         environment: variables for a complete build; empty if they are those of the package.
         note: what else decides the source.
@@ -57,6 +58,7 @@ class HipSource(_Row, frozen=True, kw_only=True):
     before_torch: str = ""
     rocm: str = ""
     before_rocm: str = ""
+    python: str = ""
     older_rocm: str = ""
     environment: tuple[str, ...] = ()
     note: str = ""
