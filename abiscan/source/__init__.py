@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.match import SourceHit, SourceRules, match_source
-from abiscan.source.source_set import FileSet, Neighbours, SingleSource, SourceSet
+from abiscan.source.source_set import FileSet, Neighbours, SourceSet
 from abiscan.source.source_tree import (
     SourceFile,
     attach_sources,
     check_source,
     is_source,
-    scan_source,
     scan_tree,
     sources_below,
 )
@@ -19,7 +18,6 @@ __all__ = [
     "LANGUAGES",
     "FileSet",
     "Neighbours",
-    "SingleSource",
     "SourceFile",
     "SourceHit",
     "SourceRules",
@@ -28,7 +26,6 @@ __all__ = [
     "check_source",
     "is_source",
     "match_source",
-    "scan_source",
     "scan_tree",
     "sources_below",
 ]

@@ -25,7 +25,7 @@ from abiscan.source.inline_ignores import with_acceptance
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
 from abiscan.source.refinements import REFINEMENTS
-from abiscan.source.source_set import SingleSource, SourceSet
+from abiscan.source.source_set import FileSet, SourceSet
 
 # Maximum number of tokens in a list of template arguments.
 _MAX_ARGUMENTS = 96
@@ -64,7 +64,11 @@ class SourceRules:
         self._needed: list[tuple[tuple[str, ...], ...]] = []
         # Patterns for names in the headers of the target release.
         self.headers: dict[NameForm, tuple[Rule, SourcePattern]] = {}
+        # The rule for generated modules, which have no patterns.
+        self.kernels: Rule | None = None
         for rule in rules:
+            if rule.id == "generated-kernel":
+                self.kernels = rule
             for pattern in rule.sources:
                 if pattern.headers is not None:
                     self.headers[pattern.headers] = rule, pattern
@@ -132,7 +136,7 @@ def match_source(
     """
     grouped: dict[tuple[str | None, ...], _Group] = {}
     line, at = 1, 0
-    for place in places_in(text, path, rules, others or SingleSource(), release):
+    for place in places_in(text, path, rules, others or FileSet(), release):
         line += text.count("\n", at, place.at)
         at = place.at
         # The text of a finding must be true for each of its places.

@@ -10,7 +10,6 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import PurePath
-from typing import Protocol
 
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.source.code import Code, included_by
@@ -30,37 +29,15 @@ _MAX_READ = 64 << 20
 _ABOVE = 3
 
 
-class SourceSet(Protocol):
-    """Finds included files."""
-
-    def find(self, includer: str, name: str) -> Code | None:
-        """The file of `#include "name"` in the file `includer`; None if the set does not contain it."""
-
-    def includers(self, code: Code) -> Iterable[Code]:
-        """The files that directly include this one."""
-
-
-class SingleSource:
-    """A single source."""
-
-    def find(self, includer: str, name: str) -> Code | None:
-        """None."""
-        return None
-
-    def includers(self, code: Code) -> Iterable[Code]:
-        """None."""
-        return ()
-
-
 class FileSet:
     """Files by path, read on demand.
 
     Args:
-        paths: of all files, with `/` between the parts.
+        paths: of all files, with `/` between the parts; without any, nothing is found.
         read: the text of a file, or None if it cannot be read (the scan of the file itself reports this).
     """
 
-    def __init__(self, paths: Iterable[str], read: Callable[[str], str | None]) -> None:
+    def __init__(self, paths: Iterable[str] = (), read: Callable[[str], str | None] = lambda _path: None) -> None:
         self._read = read
         self._paths = frozenset(paths)
         self._by_name: dict[str, list[str]] = {}
@@ -69,12 +46,12 @@ class FileSet:
         self._kept = _Kept()
 
     def find(self, includer: str, name: str) -> Code | None:
-        """See `SourceSet.find`."""
+        """The file of `#include "name"` in the file `includer`; None if the set does not contain it."""
         path = self._path(includer, name)
         return None if path is None else self.code(path)
 
     def includers(self, code: Code) -> Iterable[Code]:
-        """See `SourceSet.includers`."""
+        """The files that directly include this one."""
         for path in self._includers_of.get(code.path, ()):
             found = self.code(path)
             if found is not None:
@@ -151,7 +128,7 @@ class Neighbours:
         self._files = files
 
     def find(self, includer: str, name: str) -> Code | None:
-        """See `SourceSet.find`."""
+        """See `FileSet.find`."""
         start = self._places.get(includer)
         if start is None or os.path.isabs(name) or PurePath(name).suffix.lower() not in LANGUAGES:
             return None
@@ -167,7 +144,7 @@ class Neighbours:
         return None
 
     def includers(self, code: Code) -> Iterable[Code]:
-        """`SourceSet.includers` in the same directory."""
+        """`FileSet.includers` in the same directory."""
         place = self._places.get(code.path)
         if place is None:
             return
@@ -204,6 +181,9 @@ class Neighbours:
         shown = place if self._files.root or os.path.relpath(place)[:2] == ".." else os.path.relpath(place)
         self._places[shown] = place
         return Code(shown, text)
+
+
+SourceSet = FileSet | Neighbours
 
 
 def users_of(code: Code, others: SourceSet) -> Iterator[Code]:

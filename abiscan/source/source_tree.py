@@ -55,9 +55,8 @@ def is_source(name: str) -> bool:
 def scan_source(
     data: bytes,
     path: str,
-    rules: Iterable[Rule],
+    rules: SourceRules,
     *,
-    prepared: SourceRules | None,
     module: str | None = None,
     others: SourceSet | None,
     release: str | None,
@@ -67,8 +66,6 @@ def scan_source(
     Args:
         data: contents, decoded as UTF-8 with replacement characters.
         path: in reports.
-        rules: all rules.
-        prepared: `SourceRules` of them, for callers with many files.
         module: name of the file in fingerprints (default: `path`).
         others: finds included files.
         release: see `match_source`.
@@ -77,17 +74,10 @@ def scan_source(
     if PurePath(path).suffix.lower() == ".py":
         from abiscan.rules.computed.generated_kernel import match_kernels
 
-        found = (match_kernels(rule, text, path, module or path) for rule in rules if rule.id == "generated-kernel")
-        hits = tuple(SourceHit(finding, None) for findings in found for finding in findings)
+        kernels = [] if rules.kernels is None else match_kernels(rules.kernels, text, path, module or path)
+        hits = tuple(SourceHit(finding, None) for finding in kernels)
         return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
-    hits = match_source(
-        text,
-        path,
-        prepared if prepared is not None else SourceRules(rules),
-        module=module,
-        others=others,
-        release=release,
-    )
+    hits = match_source(text, path, rules, module=module, others=others, release=release)
     return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
 
 
@@ -102,8 +92,7 @@ def check_source(
         others: finds included files; `path` is the name of this file in it.
         release: see `match_source`.
     """
-    rules, prepared = load_rules(), _every_rule()
-    scanned = scan_source(data, path, rules, prepared=prepared, module=module, others=others, release=release)
+    scanned = scan_source(data, path, _every_rule(), module=module, others=others, release=release)
     return tuple(hit.finding for hit in scanned.hits)
 
 
@@ -149,7 +138,7 @@ def scan_tree(
             errors.append(InputError(display(path), f"cannot be read: {os_error_words(error)}"))
             continue
         try:
-            scanned = scan_source(data, display(path), rules, prepared=prepared, others=others, release=release)
+            scanned = scan_source(data, display(path), prepared, others=others, release=release)
         except UnreadableFile as error:
             errors.append(InputError(display(path), error.reason))
             continue

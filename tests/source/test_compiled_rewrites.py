@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.rules import load_rules
-from abiscan.source import SingleSource, SourceRules
+from abiscan.source import FileSet, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
 from tests.programs import output_of, run_program
@@ -39,7 +39,7 @@ def torch_folder() -> Path:
 
 
 def rewritten(name: str) -> str:
-    made = rewrite_source((SOURCES / name).read_text(), name, SourceRules(load_rules()), SingleSource())
+    made = rewrite_source((SOURCES / name).read_text(), name, SourceRules(load_rules()), FileSet())
     assert made.unchanged == ()
     return made.after
 
@@ -86,7 +86,7 @@ def test_members_in_another_form(tmp_path: Path) -> None:
     source.write_text(text)
     said = compiled(source, "-fsyntax-only").stderr
     rejected = {int(line) for line in re.findall(r"(?m)^\S*storages\.cpp:(\d+):\d+: error", said)}
-    flagged = places_in(text, source.name, SourceRules(load_rules()), SingleSource(), "2.13.0")
+    flagged = places_in(text, source.name, SourceRules(load_rules()), FileSet(), "2.13.0")
     assert {text.count("\n", 0, place.at) + 1 for place in flagged} == rejected
     assert {place.rule.id for place in flagged} == {"removed-name"}
     source.write_text(rewritten(source.name))

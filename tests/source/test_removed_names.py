@@ -10,7 +10,7 @@ import pytest
 from abiscan.ownership.torch_declarations import HEADERS, MACROS, TEMPLATE, WRITABLE, declarations
 from abiscan.ownership.torch_successors import successors
 from abiscan.rules import load_rules
-from abiscan.source import FileSet, SingleSource, SourceRules, check_source
+from abiscan.source import FileSet, SourceRules, check_source
 from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
 from tests.tables import table_rows
@@ -19,7 +19,7 @@ RULES = SourceRules(rule for rule in load_rules() if rule.id == "removed-name")
 
 
 def found(text: str, release: str = "2.13.0", **files: str) -> list[str]:
-    others = FileSet({"a.cpp": text, **files}, {"a.cpp": text, **files}.get) if files else SingleSource()
+    others = FileSet({"a.cpp": text, **files}, {"a.cpp": text, **files}.get) if files else FileSet()
     return [place.text for place in places_in(text, "a.cpp", RULES, others, release)]
 
 
@@ -47,7 +47,7 @@ def test_code_for_other_releases_is_not_reported() -> None:
     by_torch = "#if TORCH_VERSION_MAJOR %s 2\nvoid f(at::Tensor x) { x.const_data_ptr<float>(); }\n#endif\n"
     guarded = "#ifndef TORCH_OPS_H_\n#define TORCH_OPS_H_\nvoid f() { THCudaCheck(cudaGetLastError()); }\n#endif\n"
     texts = (old % "< 1005000000", by_torch % "<", by_torch % ">=", guarded)
-    said = [{place.rule.id for place in places_in(text, "a.cpp", rules, SingleSource(), "2.13.0")} for text in texts]
+    said = [{place.rule.id for place in places_in(text, "a.cpp", rules, FileSet(), "2.13.0")} for text in texts]
     assert said == [set(), set(), {"const-data-ptr"}, {"thc-api"}]
 
 
@@ -77,7 +77,7 @@ def test_the_release_decides() -> None:
 
 def test_rewrites() -> None:
     before = "#include <THC/THC.h>\nauto p = c10::guts::make_unique<int>(3); at::IntList s; at::symeig(x);\n"
-    made = rewrite_source(before, "a.cpp", RULES, SingleSource())
+    made = rewrite_source(before, "a.cpp", RULES, FileSet())
     assert made.after == (
         "#include <ATen/cuda/CUDAContext.h>\nauto p = std::make_unique<int>(3); at::IntArrayRef s; at::symeig(x);\n"
     )
@@ -86,7 +86,7 @@ def test_rewrites() -> None:
 
 def test_advice_keeps_the_case_of_names() -> None:
     """`fix` prints the advice of a successor behind a colon: its first letter alone is lower case."""
-    made = rewrite_source('void f() { AT_INDEX_ERROR("m"); }', "a.cpp", RULES, SingleSource())
+    made = rewrite_source('void f() { AT_INDEX_ERROR("m"); }', "a.cpp", RULES, FileSet())
     (place,) = made.unchanged
     assert place.reason.startswith("replace `AT_INDEX_ERROR(...)` with `TORCH_CHECK_INDEX(false, ...)`")
 

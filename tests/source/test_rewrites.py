@@ -13,7 +13,7 @@ import pytest
 from abiscan.errors import UnreadableFile
 from abiscan.releases import open_index
 from abiscan.rules import load_rules
-from abiscan.source import FileSet, SingleSource, SourceRules
+from abiscan.source import FileSet, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
@@ -29,7 +29,7 @@ HALF = "using half_type = c10::Half; template <typename T> void k(const T* p, co
 
 
 def rewritten(text: str, path: str = "a.cpp") -> str:
-    return rewrite_source(text, path, RULES, SingleSource()).after
+    return rewrite_source(text, path, RULES, FileSet()).after
 
 
 @table_rows
@@ -39,7 +39,7 @@ def test_rewrites(before: str, after: str) -> None:
 
 @table_rows
 def test_what_is_left(text: str, reason: str | None) -> None:
-    made = rewrite_source(text, "a.cpp", RULES, SingleSource())
+    made = rewrite_source(text, "a.cpp", RULES, FileSet())
     if reason is not None:
         assert not made.changes
         assert reason in made.unchanged[0].reason
@@ -50,7 +50,7 @@ def test_members_of_other_classes_are_not_flagged(text: str) -> None:
     """According to the declarations: ISO C++20, 6.4 [basic.scope]."""
     if "AT_DISPATCH" in text:
         text = text.replace("Tensor t;", "Tensor t; Kind mine;")
-    assert places_in(text, "a.cpp", RULES, SingleSource()) == []
+    assert places_in(text, "a.cpp", RULES, FileSet()) == []
 
 
 def test_a_header_declares_the_tensor() -> None:
@@ -111,7 +111,7 @@ def test_load_of_half(read: str, written: str) -> None:
 def test_load_past_l1() -> None:
     """PTX ISA, cache operators: `.cg` caches in L2 alone. amd_hip_fp16.h has `*ptr` for it."""
     text = f"{HALF}T x = __ldcg(p);\n}}\n"
-    made = rewrite_source(text, "k.cu", RULES, SingleSource())
+    made = rewrite_source(text, "k.cu", RULES, FileSet())
     assert made.after == text
     assert "USE_ROCM" in made.unchanged[0].reason
     assert rewritten(text, "k.hip") == text.replace("__ldcg(p)", "*p")
@@ -155,7 +155,7 @@ def test_bytes_around_stay() -> None:
 
 def test_only_what_is_wanted() -> None:
     text = "AT_ERROR(1); auto p = t.const_data_ptr<T>();"
-    made = rewrite_source(text, "a.cpp", RULES, SingleSource(), {"removed-macros"})
+    made = rewrite_source(text, "a.cpp", RULES, FileSet(), {"removed-macros"})
     assert made.after == text.replace("AT_ERROR(1)", "TORCH_CHECK(false, 1)")
     assert made.rules == ("removed-macros",)
 
@@ -193,7 +193,7 @@ MODULE = data_text(__file__, "pybind_module.cpp")
 def test_registration_is_what_torch_takes(tmp_path: Path, run_with_torch: Run) -> None:
     """Imported by torch itself, with a Python module instead of the extension; a function without result is traced with
     fullgraph=True."""
-    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, SingleSource(), "my_kernels")
+    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, FileSet(), "my_kernels")
     assert stub.path == "csrc/bind_operators.py"
     assert "strange: torch.library has no type for cudaStream_t stream\n" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
@@ -218,7 +218,7 @@ def test_registration_is_what_torch_takes(tmp_path: Path, run_with_torch: Run) -
 def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch's AOTAutograd raises "custom operator whose output has alias annotations" otherwise."""
     module = data_text(__file__, "several_results.cpp")
-    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
+    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, FileSet(), "my_kernels")
     assert "split_into: it may write to out" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "my_kernels.py").write_text("def split(x): return [x * 2]\ndef total(x): return 3.0\n")
@@ -238,7 +238,7 @@ def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path, r
 def test_an_operator_returns_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.opcheck, which refuses a result that is an argument."""
     module = data_text(__file__, "returned_arguments.cpp")
-    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
+    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, FileSet(), "my_kernels")
     assert re.findall(r"^def (copied|either)\(.*-> (.*):", stub.after, re.MULTILINE) == [
         ("copied", "torch.Tensor"),
         ("either", "torch.Tensor"),
@@ -282,7 +282,7 @@ def test_every_written_type_is_one_of_torch(tmp_path: Path, run_with_torch: Run)
     names = [f"takes_{number}" for number in range(len(types))] + [f"gives_{number}" for number in range(len(results))]
     bound = "".join(f'  m.def("{name}", &{name});\n' for name in names)
     module = f"{taken}{given}PYBIND11_MODULE(my_kernels, m) {{\n{bound}}}\n"
-    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
+    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, FileSet(), "my_kernels")
     written, _, left = stub.after.partition("# Not written")
     assert {*re.findall(r"^def (\w+)\(.*->", written, re.MULTILINE), *re.findall(r"#   (\w+): ", left)} == set(names)
     (tmp_path / "bind_operators.py").write_text(stub.after)
@@ -300,7 +300,7 @@ ALIASES = data_text(__file__, "tensor_aliases.cpp")
 @pytest.mark.torch
 def test_aliases_of_tensors_are_tensors(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.opcheck of torch itself, for operators of a module with these functions in Python."""
-    ((_place, stub),) = stubs_for(ALIASES, "bind.cpp", RULES, SingleSource(), "kernels")
+    ((_place, stub),) = stubs_for(ALIASES, "bind.cpp", RULES, FileSet(), "kernels")
     written, _, left = stub.after.partition("# Not written")
     assert re.findall(r"^def (\w+)\(.*->", written, re.MULTILINE) == [
         "scale", "add", "halves", "chunks", "square", "twice", "fill",
@@ -339,7 +339,7 @@ def test_aliases_of_tensors_are_tensors(tmp_path: Path, run_with_torch: Run) -> 
 )
 def test_why_nothing_is_registered(declared: str, reason: str) -> None:
     text = f'#include <torch/extension.h>\n{declared}\nPYBIND11_MODULE(k, m) {{ m.def("f", &f); }}\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "k")
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "k")
     assert not stub.changes
     assert [(each.line, each.reason) for each in stub.unchanged] == [(3, reason)]
 
@@ -348,12 +348,12 @@ def test_the_name_of_a_function_is_one_line() -> None:
     """A continued string of C++ has several lines, which would be code of the Python file."""
     text = "#include <torch/extension.h>\nvoid g(at::Tensor x);\nvoid f(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(k, m) { m.def("g", &g); m.def("f\\\nimport os #\\\n", &f); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "k")
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "k")
     assert [line for line in stub.after.splitlines() if line.startswith("import os")] == []
 
 
 def test_no_stub_for_what_is_registered() -> None:
-    assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, SingleSource(), None)) == []
+    assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, FileSet(), None)) == []
 
 
 MAKER = "def make(name, module, sources):\n  return CUDAExtension(name=f'{module}.{name}', sources=sources)\n"
@@ -421,8 +421,8 @@ def test_a_chain_of_2_000_declarations_or_calls_is_refused(unit: str, before: st
 def seconds_to_read(text: str) -> float:
     """Processor seconds for one source."""
     start = time.process_time()
-    rewrite_source(text, "k.cu", RULES, SingleSource())
-    list(stubs_for(text, "k.cu", RULES, SingleSource(), None))
+    rewrite_source(text, "k.cu", RULES, FileSet())
+    list(stubs_for(text, "k.cu", RULES, FileSet(), None))
     return time.process_time() - start
 
 
@@ -438,7 +438,7 @@ CUDAExtension(name="xentropy_cuda", sources=["csrc/xentropy/interface.cpp"])"""
 
 def test_a_module_that_nothing_names_stays_open() -> None:
     text = 'Tensor f(Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), None)
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), None)
     assert "import MODULE_NAME as _bound" in stub.after
     said = re.search(r"Edit line (\d+):", stub.after)
     assert said is not None
@@ -463,7 +463,7 @@ def test_lists_of_lists_are_not_registered() -> None:
     """torch.library.infer_schema rejects them (torch 2.13)."""
     text = "void f(std::vector<std::vector<at::Tensor>> x);\nvoid g(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(a, m) { m.def("f", &f); m.def("g", &g); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "a")
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "a")
     assert "List[List" not in stub.after
     assert "#   f" in stub.after
 
@@ -483,7 +483,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path, run_with_torch: Run) -> None:
     """`py::arg` defines how Python can call a function (pybind11's documentation, "Default arguments"); torch.library
     reads the stub, and passes the arguments on."""
-    ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, SingleSource(), "named_kernels")
+    ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, FileSet(), "named_kernels")
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "named_kernels.py").write_text(
         "def scale(x, factor, dim, mode, weight):\n    return x * factor + (dim, mode, weight).count(None)\n"
@@ -646,7 +646,7 @@ def test_the_prebuilt_module_of_a_table(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_module_with_the_name_in_its_source() -> None:
-    ((_place, stub),) = stubs_for(BIND.format("my_ext"), "bind.cpp", RULES, SingleSource(), None)
+    ((_place, stub),) = stubs_for(BIND.format("my_ext"), "bind.cpp", RULES, FileSet(), None)
     assert "\nimport my_ext as _bound\n" in stub.after
     said = re.search(r"Edit line (\d+), if it is in a package", stub.after)
     assert said is not None
@@ -661,7 +661,7 @@ def test_a_parameter_without_a_type_for_torch_library_keeps_its_default() -> Non
         "PYBIND11_MODULE(ext, m) {\n"
         '  m.def("f", &f, py::arg("out"), py::arg("x"), py::arg("mode") = Mode::A, py::arg("block") = 4);\n}\n'
     )
-    ((_place, made),) = stubs_for(text, "csrc/bind.cpp", RULES, SingleSource(), "pkg.ext")
+    ((_place, made),) = stubs_for(text, "csrc/bind.cpp", RULES, FileSet(), "pkg.ext")
     stub = made.after
     assert "from pkg.bind_operators import f" in stub
     assert "# Left out, with their defaults: mode (Mode).\n@torch.library.custom_op" in stub
@@ -675,5 +675,5 @@ def test_parameters_without_a_name_in_python_are_passed_by_position() -> None:
         "#include <torch/extension.h>\nat::Tensor f(at::Tensor x, double eps);\n"
         'PYBIND11_MODULE(ext, m) { m.def("f", &f); }\n'
     )
-    ((_place, made),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "ext")
+    ((_place, made),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "ext")
     assert "return _bound.f(x, eps)" in made.after

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from abiscan.rules import load_rules
-from abiscan.source import SingleSource, SourceRules
+from abiscan.source import FileSet, SourceRules
 from abiscan.source.rewrites import rewrite_source
 from tests.tables import data_text
 
@@ -39,7 +39,7 @@ exit $bad
 def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Program -> its kernel, and the types that it is launched for."""
     before = SOURCE.read_text(encoding="utf-8")
-    after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), SingleSource()).after
+    after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), FileSet()).after
     return {"before": (before, PLAIN), "after": (f"#include <c10/util/complex.h>\n{after}", PLAIN + NOT_PLAIN)}
 
 
