@@ -132,7 +132,8 @@ class ProcessBuilder:
         # torch's own libraries are found by path, so it does not matter that modules come first.
         if modules:
             self._import_modules(process, preloads.CTYPES)
-            process.caller = self._module_map(process, "_ctypes") or main
+            maps = (each for each in process.namespace if os.path.basename(each.name).startswith("_ctypes."))
+            process.caller = next(maps, main)
         if self._torch is not None:
             if modules:
                 self._import_modules(process, preloads.BEFORE_TORCH)
@@ -295,9 +296,6 @@ class ProcessBuilder:
             self._dlopen(process, path)
         except (LoadFailure, Undecidable):
             process.namespace = before  # the import fails, and its importer catches the error
-
-    def _module_map(self, process: Process, name: str) -> LinkMap | None:
-        return next((m for m in process.namespace if os.path.basename(m.name).startswith(name + ".")), None)
 
     def _import_numpy(self, process: Process) -> None:
         directory = self._find_package("numpy")

@@ -36,6 +36,8 @@ class Mark(enum.StrEnum):
     """Not checked."""
 
 
+# Maximum number of missing symbols in a cell; the JSON report has all.
+NAMES_SHOWN = 6
 _VERDICTS = {
     ArtifactVerdict.LOADS: Mark.LOADS,
     ArtifactVerdict.FAILS: Mark.FAILS,
@@ -194,13 +196,11 @@ def file_cells(
     file: ArtifactReport,
     names: dict[str, str],
     checked: frozenset[str],
-    *,
-    shown: int,
 ) -> tuple[Cell, ...]:
     """The cells of a file.
 
     Args:
-        names: readable names of its imports. `shown`: maximum number of them in a cell.
+        names: readable names of its imports.
     """
     known = {release.name: release for release in file.releases or ()}
     cells = []
@@ -213,7 +213,7 @@ def file_cells(
         if mark is Mark.LOADS and mine and file.verdict is ArtifactVerdict.UNDECIDED:
             mark = Mark.UNDECIDED
         listed = release.missing or release.drift
-        texts = tuple(names.get(name, name) for name in listed[:shown])
+        texts = tuple(names.get(name, name) for name in listed[:NAMES_SHOWN])
         cells.append(Cell(mark, release.reason, len(listed), texts, target=mine))
     return tuple(cells)
 

@@ -14,6 +14,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.words import shortened
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
+    NAMES_SHOWN,
     Cell,
     HeatMap,
     MapRow,
@@ -27,8 +28,6 @@ from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit
 from abiscan.report.wording import machines_of, readable_names
 
-# Maximum number of missing symbols in a cell; the JSON report has all.
-_NAMES_SHOWN = 6
 _NAME_LENGTH = 240
 # Maximum number of file names below a row for several files.
 _FILES_SHOWN = 6
@@ -87,7 +86,7 @@ class _Rows:
             artifact = self.artifacts[n]
             if artifact.releases or artifact.verdict is ArtifactVerdict.UNDECIDED:
                 names = {mangled: _cut(text) for mangled, text in readable_names(artifact).items()}
-                cells[n] = file_cells(self.columns, artifact, names, _targets([artifact]), shown=_NAMES_SHOWN)
+                cells[n] = file_cells(self.columns, artifact, names, _targets([artifact]))
                 groups.setdefault(tuple((c.mark, c.reason, c.target) for c in cells[n]), []).append(n)
         group = None
         if cells and unit.container is not None and unit.target is not None:
@@ -162,7 +161,7 @@ class _Rows:
             return cell
         good = (Mark.LOADS, Mark.UNKNOWN)
         names = [self.files[n].label for n, cells in members.items() if cells[place].mark not in good]
-        return replace(cell, count=len(names), names=tuple(names[:_NAMES_SHOWN]))
+        return replace(cell, count=len(names), names=tuple(names[:NAMES_SHOWN]))
 
 
 def _named(container: Container | None) -> Iterator[str]:
