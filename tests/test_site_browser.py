@@ -94,7 +94,7 @@ def test_each_symbol_has_the_releases_of_explain(browser: Any, site: str, nothin
     """Oracle: `explain`, for symbols drawn from the index, by mangled and by demangled name."""
     from tests.report.browser import open_ready
 
-    names = [history.name for history in open_index(earlier=True).prefix("", "x86_64", limit=10**9)]
+    names = list(open_index(earlier=True).prefix("", "x86_64", limit=10**9))
     open_ready(browser, f"{site}/symbol-history/")
     for name in random.Random(34).sample(names, 240):
         (subject,) = explain(name, nothing)

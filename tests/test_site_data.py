@@ -58,7 +58,8 @@ def test_every_symbol_is_in_a_part_of_at_most_200_kilobytes(tmp_path: Path) -> N
         assert chunk["rows"][0][0] == first
         for _key, mangled, _text, history in chunk["rows"]:
             found[mangled] = (number, chunk["histories"][history][0])
-    index = {h.name: h.exported_in.text() for h in open_index(earlier=True).prefix("", "x86_64", limit=10**9)}
+    every = open_index(earlier=True).prefix("", "x86_64", limit=10**9)
+    index = {name: history.exported_in.text() for name, history in every.items()}
     assert {mangled: releases for mangled, (_number, releases) in found.items()} == index
     listed = [row for number in range(len(about["mangled"])) for row in part(tmp_path, f"mangled-{number}.bin")["rows"]]
     assert listed == sorted([mangled, number] for mangled, (number, _releases) in found.items())

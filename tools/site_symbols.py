@@ -55,14 +55,14 @@ def rows() -> Iterator[Row]:
     """Every symbol of torch, in any order."""
     demangler = Demangler()
     histories: dict[int, list[Any]] = {}
-    for history in open_index(earlier=True).prefix("", MACHINE, limit=sys.maxsize):
+    for name, history in open_index(earlier=True).prefix("", MACHINE, limit=sys.maxsize).items():
         # Symbols with one history share a tuple.
         known = histories.get(id(history.exports))
         if known is None:
             known = histories[id(history.exports)] = history_of(history)
-        cxx = parse(history.name)
-        text = demangler.demangle(history.name).text
-        yield cxx.qualified if cxx is not None else history.name, history.name, text or "", known
+        cxx = parse(name)
+        text = demangler.demangle(name).text
+        yield cxx.qualified if cxx is not None else name, name, text or "", known
 
 
 def parts(sorted_rows: Sequence[Row]) -> list[list[Row]]:

@@ -93,10 +93,10 @@ def with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistory
     names: dict[str, SymbolHistory | None] = {}
     exports = knowledge.exports if knowledge.exact else None
     for prefix in search_prefixes(cxx):
-        found = () if knowledge.releases is None else knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)
+        found = {} if knowledge.releases is None else knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)
         if exports is not None and not (exports.is_indexed and len(found) < _LIMIT):
             names.update(dict.fromkeys(exports.with_prefix(prefix, _LIMIT)))
-        names.update([(history.name, history) for history in found])
+        names.update(found)
     return names
 
 

@@ -120,7 +120,7 @@ class ReleaseExport(Struct, frozen=True):
         return self.libraries[0]
 
 
-class ExportHistory(Struct, frozen=True, dict=True):
+class SymbolHistory(Struct, frozen=True, dict=True):
     """Which builds of one architecture export a symbol. Thousands of symbols share a few hundred of them.
 
     Attributes:
@@ -144,38 +144,6 @@ class ExportHistory(Struct, frozen=True, dict=True):
         makes no gap; `exports` has the single builds.
         """
         return ranges_of(self.builds, [export is not None for export in self.exports])
-
-
-class SymbolHistory(Struct, frozen=True):
-    """A symbol over every known build of one architecture.
-
-    Attributes:
-        name: mangled.
-        of_builds: the builds that export it; its attributes are also attributes of the symbol.
-    """
-
-    name: str
-    of_builds: ExportHistory
-
-    @property
-    def builds(self) -> tuple[Build, ...]:
-        """See `ExportHistory`."""
-        return self.of_builds.builds
-
-    @property
-    def exports(self) -> tuple[ReleaseExport | None, ...]:
-        """See `ExportHistory`."""
-        return self.of_builds.exports
-
-    @property
-    def mask(self) -> int:
-        """See `ExportHistory`."""
-        return self.of_builds.mask
-
-    @property
-    def exported_in(self) -> ReleaseRanges:
-        """See `ExportHistory`."""
-        return self.of_builds.exported_in
 
     @property
     def exporting_builds(self) -> tuple[Build, ...]:

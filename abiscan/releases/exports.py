@@ -101,7 +101,7 @@ class ReleasedExports:
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Names of the build that start with `prefix`."""
         found = self._index.prefix(prefix, self.build.machine, limit)
-        return tuple(history.name for history in found if history.export(self.build) is not None)
+        return tuple(name for name, history in found.items() if history.export(self.build) is not None)
 
 
 class VariantExports(ReleasedExports):

@@ -14,7 +14,7 @@ from abiscan.filesystem import HERE
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.platforms import OperatingSystem, platform_of, system_of
 from abiscan.model.versions import is_release, is_version, order
-from abiscan.releases.build import Build, ExportHistory, ReleaseExport, SymbolHistory
+from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission, recorded
 from abiscan.releases.table import ReleaseTable, VtableWord
 
@@ -62,10 +62,10 @@ class ReleaseIndex:
         self.tables = tuple(tables)
         self._other_systems = other_systems
         self._tables: dict[OperatingSystem, tuple[ReleaseTable, ...]] = {OperatingSystem.LINUX: self.tables}
-        self._histories: dict[tuple[str, tuple[int, ...]], ExportHistory] = {}
+        self._histories: dict[tuple[str, tuple[int, ...]], SymbolHistory] = {}
         self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
-        self._prefixes: dict[tuple[str, str, int], tuple[SymbolHistory, ...]] = {}
+        self._prefixes: dict[tuple[str, str, int], dict[str, SymbolHistory]] = {}
         self._beginnings: dict[tuple[bytes, str], bool] = {}
         self._places: dict[str, dict[str, int]] = {}
         self._names: dict[str, dict[str, SymbolHistory | None]] = {}
@@ -188,21 +188,22 @@ class ReleaseIndex:
         raws = {name.encode("utf-8", "surrogateescape"): name for name in names}
         numbers = [table.find(raws) for table in self.tables_of(machine)]
         for raw, name in raws.items():
-            found[name] = self._history(name, tuple(each.get(raw, -1) for each in numbers), machine)
+            found[name] = self._history(tuple(each.get(raw, -1) for each in numbers), machine)
 
     def history(self, name: str, machine: str = "x86_64") -> SymbolHistory | None:
         """The history of one name; None if no build of the architecture exports it."""
         return self.lookup((name,), machine).get(name)
 
-    def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> tuple[SymbolHistory, ...]:
-        """Names that start with `prefix`, sorted, at most `limit`; used to find an entity with other parameters."""
+    def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> Mapping[str, SymbolHistory]:
+        """Histories of the names that start with `prefix`, sorted, at most `limit`; used to find an entity with other
+        parameters."""
         # A diagnosis searches the same prefix for the target and for the releases.
         known = self._prefixes.get((prefix, machine, limit))
         if known is None:
             known = self._prefixes[prefix, machine, limit] = self._with_prefix(prefix, machine, limit)
         return known
 
-    def _with_prefix(self, prefix: str, machine: str, limit: int) -> tuple[SymbolHistory, ...]:
+    def _with_prefix(self, prefix: str, machine: str, limit: int) -> dict[str, SymbolHistory]:
         raw = prefix.encode("utf-8", "surrogateescape")
         numbers: dict[bytes, list[int]] = {}
         tables = self.tables_of(machine)
@@ -211,20 +212,20 @@ class ReleaseIndex:
             begins = any(table.with_prefix(raw[:_BEGINNING], 1) for table in tables)
             self._beginnings[raw[:_BEGINNING], machine] = begins
         if not begins:
-            return ()
+            return {}
         for at, table in enumerate(tables):
             for name, number in table.with_prefix(raw, limit):
                 if not _is_torchs_own(name.decode("utf-8", "surrogateescape")):
                     continue
                 numbers.setdefault(name, [-1] * len(tables))[at] = number
-        found: list[SymbolHistory] = []
+        found: dict[str, SymbolHistory] = {}
         for name in sorted(numbers):
-            history = self._history(name.decode("utf-8", "surrogateescape"), tuple(numbers[name]), machine)
+            history = self._history(tuple(numbers[name]), machine)
             if history is not None:
-                found.append(history)
+                found[name.decode("utf-8", "surrogateescape")] = history
             if len(found) >= limit:
                 break
-        return tuple(found)
+        return found
 
     def exports(self, build: Build, name: str) -> ReleaseExport | None:
         """The export of `name` by `build`, whether or not the name is torch's own."""
@@ -290,7 +291,7 @@ class ReleaseIndex:
             self._order[machine] = ordered
         return ordered
 
-    def _history(self, name: str, numbers: tuple[int, ...], machine: str) -> SymbolHistory | None:
+    def _history(self, numbers: tuple[int, ...], machine: str) -> SymbolHistory | None:
         """Names share a few thousand histories, so each is built once."""
         key = (machine, numbers)
         found = self._histories.get(key)
@@ -305,8 +306,8 @@ class ReleaseIndex:
                     for _build, table, position in self._ordered(machine)
                 ]
             )
-            found = self._histories[key] = ExportHistory(self.builds(machine), of_builds)
-        return SymbolHistory(name, found) if found.mask else None
+            found = self._histories[key] = SymbolHistory(self.builds(machine), of_builds)
+        return found if found.mask else None
 
 
 def _is_torchs_own(name: str) -> bool:

@@ -107,11 +107,11 @@ def _operators() -> frozenset[str]:
     """Names of operators of some release, from the functions `at::_ops::NAME_OVERLOAD::call` of its libraries."""
     start = "_ZN2at4_ops"
     found: set[str] = set()
-    for history in open_index().prefix(start, limit=_MAX_OPERATORS):
-        match = re.match(r"(\d+)", history.name[len(start) :])
+    for name in open_index().prefix(start, limit=_MAX_OPERATORS):
+        match = re.match(r"(\d+)", name[len(start) :])
         if match is not None:
             at = len(start) + match.end()
-            words = history.name[at : at + int(match[1])].split("_")
+            words = name[at : at + int(match[1])].split("_")
             found.update("_".join(words[:length]) for length in range(1, len(words) + 1))
     return frozenset(found)
 

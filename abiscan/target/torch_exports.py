@@ -92,4 +92,4 @@ def _released_names(target: TorchBuild, index: ReleaseIndex) -> Callable[[str, i
         build.git_revision == target.git_revision for build in index.builds(machine)
     ):
         return None
-    return lambda prefix, limit: tuple(h.name for h in index.prefix(prefix, machine, limit))
+    return lambda prefix, limit: tuple(index.prefix(prefix, machine, limit))

@@ -191,7 +191,7 @@ class Case:
             begins.append(encoded[-2])
         starts = [f"_Z{encoded[0]}"] if len(parts) == 1 else [f"{kind}{each}" for kind in _NESTED for each in begins]
         machine = self.report.machine or "x86_64"
-        found = {h.name for start in starts for h in self.sight.index.prefix(start, machine, 5000)}
+        found = {name for start in starts for name in self.sight.index.prefix(start, machine, 5000)}
         return {name for name in found if qualified(demangled(name)) in (entity, name)}
 
     @property

@@ -150,14 +150,14 @@ def test_a_target_of_the_same_string_abi_speaks_against_a_mismatch(released: Rel
 def test_hidden_in_libtorch_python(index: ReleaseIndex, released: Released) -> None:
     old, new = index.resolve("2.6.0"), index.resolve("2.7.0")
     hidden = next(
-        history.name
-        for history in index.prefix("_ZN5torch5utils", limit=5000)
+        name
+        for name, history in index.prefix("_ZN5torch5utils", limit=5000).items()
         if (export := history.export(old)) is not None
         and export.libraries == ("libtorch_python.so",)
         and history.export(new) is None
         and history.exported_in[-1][1] == "2.6.0"
-        and "basic_string" not in history.name
-        and "Ss" not in history.name
+        and "basic_string" not in name
+        and "Ss" not in name
     )
     (subject,) = explain(hidden, released("2.8.0"))
     assert subject.causes[0].cause is CauseId.SYMBOL_HIDDEN

@@ -104,9 +104,7 @@ def test_the_same_message_counts_once_and_keeps_the_file() -> None:
 def test_no_name_of_torch_is_a_message(index: ReleaseIndex) -> None:
     """Words of people, such as dispatch key, are in names, too. The oracle is the index: these are exports of torch."""
     names = [
-        history.name
-        for prefix in ("_ZN2at", "_ZN3c10", "_ZN5torch", "THP")
-        for history in index.prefix(prefix, limit=50_000)
+        name for prefix in ("_ZN2at", "_ZN3c10", "_ZN5torch", "THP") for name in index.prefix(prefix, limit=50_000)
     ]
     demangler = Demangler()
     for name in names[::20]:

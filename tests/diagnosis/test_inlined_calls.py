@@ -23,7 +23,7 @@ def test_row(row: InlinedCall, index: ReleaseIndex) -> None:
         exported = [
             history
             for prefix in (f"_ZN{encoded}E", f"_ZNK{encoded}E", f"_ZN{encoded}B", f"_ZN{constructor}E")
-            for history in index.prefix(prefix)
+            for history in index.prefix(prefix).values()
         ]
         assert exported, f"no release exports {row.entity}"
         exported_now = any(history.exported_in.contains(NEWEST) for history in exported)

@@ -24,7 +24,7 @@ def _read(name: str) -> str:
 def _exported_by(version: str, abi: str, prefix: str) -> dict[str, str]:
     """Demangled text -> name, for the exports of a release with this std::string."""
     histories = open_index(earlier=True).prefix(prefix, "x86_64", 400_000)
-    names = [h.name for h in histories if any(build.torch == version for build in h.exporting_builds)]
+    names = [name for name, h in histories.items() if any(build.torch == version for build in h.exporting_builds)]
     return {_read(name): name for name in names if string_abi(name) == abi}
 
 

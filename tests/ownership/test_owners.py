@@ -67,10 +67,10 @@ def test_torchs_c_names_are_those_that_its_builds_export() -> None:
     others."""
     index = open_index()
     names = [
-        history.name
+        name
         for letter in string.ascii_letters + "_"
-        for history in index.prefix(letter, limit=200_000)
-        if outer_scope(history.name) is None
+        for name in index.prefix(letter, limit=200_000)
+        if outer_scope(name) is None
     ]
     assert len(names) > 2_000
     assert [n for n in names if not n.startswith(("cpuinfo_", "FLAGS_")) and owner_of(n) is not Owner.TORCH] == []

@@ -92,7 +92,7 @@ def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
     scopes = (scope, ["at", "TensorBase"]) if scope == ["at", "Tensor"] else (scope,)
     encoded = ["".join(f"{len(part)}{part}" for part in (*each, base)) for each in scopes]
     prefixes = [f"{start}{each}" for each in encoded for start in ("_ZN", "_ZNK")]
-    found = [h.exported_in for prefix in prefixes for h in releases.prefix(prefix, missing.knowledge.machine)]
+    found = [h.exported_in for prefix in prefixes for h in releases.prefix(prefix, missing.knowledge.machine).values()]
     present = {release for release in missing.known_versions if any(each.contains(release) for each in found)}
     return ReleaseRanges.of_known(missing.known_versions, present.__contains__) if found else None
 

@@ -121,6 +121,5 @@ def _around(missing: MissingName, prefix: str) -> tuple[str, ...]:
     releases, target = missing.knowledge.releases, missing.target
     if releases is None or target is None or versions.order(target.version) is None:
         return ()
-    histories = releases.prefix(prefix, missing.knowledge.machine)
-    outside = (h.exported_in.all_after(target.version) or h.exported_in.all_before(target.version) for h in histories)
-    return tuple(history.name for history, other in zip(histories, outside, strict=True) if not other)
+    found = ((name, each.exported_in) for name, each in releases.prefix(prefix, missing.knowledge.machine).items())
+    return tuple(n for n, each in found if not (each.all_after(target.version) or each.all_before(target.version)))

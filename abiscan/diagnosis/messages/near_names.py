@@ -39,8 +39,7 @@ def near(name: str, knowledge: Knowledge) -> tuple[str, ...]:
     found: dict[str, float] = {}
     beginnings = [*_mended(name, low), *(name[:length] for length in (low, max(4, low - 2), max(4, low - 6)))]
     for beginning in beginnings:
-        for history in releases.prefix(beginning, knowledge.machine, _COMPARED):
-            other = history.name
+        for other in releases.prefix(beginning, knowledge.machine, _COMPARED):
             if other in found or abs(len(other) - len(name)) > 3:
                 continue
             matcher = SequenceMatcher(None, other, name, autojunk=False)
@@ -102,8 +101,8 @@ def _beginning_so(scope: tuple[str, ...], part: str, knowledge: Knowledge) -> It
     for qualifiers in _QUALIFIERS:
         for length in range(len(part) - 2, len(part) + 3):
             prefix = f"_ZN{qualifiers}{before}{length}{part[:2]}"
-            for history in knowledge.releases.prefix(prefix, knowledge.machine, _COMPARED):
-                yield history.name, history.name[len(prefix) - 2 :][:length]
+            for name in knowledge.releases.prefix(prefix, knowledge.machine, _COMPARED):
+                yield name, name[len(prefix) - 2 :][:length]
 
 
 def _read(name: str) -> str:

@@ -4,6 +4,7 @@ the index."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -125,15 +126,15 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
     if parsed is not None and ((parsed.parameters is not None and not cut_off) or is_known(name, knowledge)):
         return Spelled(name, (name,))
     # Titles and messages truncate names: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
-    longer: list[SymbolHistory] = []
+    longer: Mapping[str, SymbolHistory] = {}
     if knowledge.releases is not None and (cut_off or len(name) >= _CUT_LENGTH):
-        longer = list(knowledge.releases.prefix(name, knowledge.machine, _LIMIT))
+        longer = knowledge.releases.prefix(name, knowledge.machine, _LIMIT)
     if longer:
-        best = min(longer, key=lambda found: (_is_there(found, knowledge), len(found.name), found.name)).name
+        best = min(longer, key=lambda found: (_is_there(found, longer[found], knowledge), len(found), found))
         note = f"The name is cut off in the text; it is taken to be {best}."
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
-        guessed = len({each.exported_in.text() for each in longer}) > 1
+        guessed = len({each.exported_in.text() for each in longer.values()}) > 1
         return Spelled(name, (best,), notes=(note,), guessed=guessed)
     if parsed is not None:
         return Spelled(name, (name,))
@@ -152,11 +153,11 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
     return Spelled(name, (name,), notes=(_malformed(name),))
 
 
-def _is_there(found: SymbolHistory, knowledge: Knowledge) -> bool:
+def _is_there(name: str, history: SymbolHistory, knowledge: Knowledge) -> bool:
     """Whether the target, or else the newest build, exports a name: then another one is missing."""
     if knowledge.exports is not None:
-        return knowledge.exports.library_of(found.name) is not None
-    return found.exports[-1] is not None
+        return knowledge.exports.library_of(name) is not None
+    return history.exports[-1] is not None
 
 
 def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
@@ -313,7 +314,7 @@ def _exported(made_up: str, knowledge: Knowledge) -> list[str]:
         if knowledge.exports is not None and knowledge.exact:
             found.update(dict.fromkeys(knowledge.exports.with_prefix(prefix, _LIMIT)))
         if knowledge.releases is not None:
-            found.update(dict.fromkeys(h.name for h in knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)))
+            found.update(dict.fromkeys(knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)))
     return [name for name in found if _is_entity(name, parsed)]
 
 
