@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +61,18 @@ def text_facts() -> tuple[TextFact, ...]:
         msgspec.ValidationError: a key is unknown or a value is of another type.
         KeyError: a file has no part of this name.
     """
-    rows = [row for name in TEXT_FILES for row in _rows_with_parts(name, "text_fact", ("patterns",))]
+    tables = [_tables_with_parts(name, ("patterns",)) for name in TEXT_FILES]
+    rows = [{"fact": fact, **row} for table in tables for fact, rows in table.items() for row in rows]
     return msgspec.convert(rows, tuple[TextFact, ...])
 
 
 def mentions() -> tuple[Mention, ...]:
     """Every row of the names that people write, with its examples and the parts; see `text_facts`."""
-    return msgspec.convert([*_rows_with_parts("mentions.toml", "mention", ("names", "words"))], tuple[Mention, ...])
+    return msgspec.convert(_tables_with_parts("mentions.toml", ("names", "words"))["mention"], tuple[Mention, ...])
 
 
-def _rows_with_parts(name: str, table: str, keys: tuple[str, ...]) -> Iterator[dict[str, object]]:
-    """The rows of a table, with the parts of the file in the patterns of these keys."""
+def _tables_with_parts(name: str, keys: tuple[str, ...]) -> dict[str, list[dict[str, object]]]:
+    """The tables of a file, with its parts in the patterns of these keys."""
     read = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
     parts: dict[str, str] = {}
 
@@ -80,10 +81,12 @@ def _rows_with_parts(name: str, table: str, keys: tuple[str, ...]) -> Iterator[d
             return _PART.sub(lambda place: parts[place[1]], pattern)
         return [_PART.sub(lambda place: parts[place[1]], each) for each in pattern]
 
-    for part, pattern in read.get("part", {}).items():
+    for part, pattern in read.pop("part", {}).items():
         parts[part] = str(fill(pattern))
-    for row in read[table]:
-        yield {key: fill(value) if key in keys else value for key, value in row.items()}
+    return {
+        table: [{key: fill(value) if key in keys else value for key, value in row.items()} for row in rows]
+        for table, rows in read.items()
+    }
 
 
 def inlined_calls() -> tuple[InlinedCall, ...]:
