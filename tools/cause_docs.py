@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from abiscan.report.cause_text import render_markdown
 from tools.cause_data import CATALOGUE, causes, read_cause_file
@@ -27,16 +26,12 @@ def pages() -> dict[str, Callable[[str], str]]:
 
 
 @cache
-def _texts() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["text"]
-    return found
-
-
 def _page(path: Path, _current: str) -> str:
     page = read_cause_file(path)
     title, _, rest = render_markdown(page).partition("\n\n")
     lines = [title, "", _MADE, "", rest, ""]
-    examples = [each for each in _texts() if page.id in (each["cause"], each.get("also"))][:_EXAMPLES]
+    texts = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["text"].values()
+    examples = [each for each in texts if page.id in (each["cause"], each.get("also"))][:_EXAMPLES]
     lines += ["## Error messages", "", "`abiscan explain` gives this cause for:", ""]
     for example in examples:
         # Indented, so that no text can end the block.

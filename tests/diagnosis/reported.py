@@ -114,7 +114,7 @@ def cases(path: Path) -> tuple[Case, ...]:
         name = f"{path.name.removesuffix('_cases.jsonl')}:{thread}:{(row['symbol'] or '')[:60]}"
         while name in found:
             name += "'"
-        wanted = tuple(causes[row["cause"]]["causes"])
+        wanted = tuple(causes[row["cause"]])
         installed = row["torch_installed"] or ""
         found[name] = Case(
             name,

@@ -56,7 +56,7 @@ def test_every_cause_has_a_page_in_the_order_of_the_enumeration() -> None:
 @pytest.mark.parametrize("cause", CauseId)
 def test_a_labelled_text_shows_the_cause(cause: CauseId) -> None:
     """`test_texts.py` explains each text and compares the cause."""
-    assert any(cause in (row["cause"], row.get("also")) for row in TEXTS)
+    assert any(cause in (row["cause"], row.get("also")) for row in TEXTS.values())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)

@@ -15,7 +15,7 @@ from tests.diagnosis.reported import DATA, knowledge_of_text
 TEXTS = tomllib.loads((DATA / "texts.toml").read_text(encoding="utf-8"))["text"]
 
 
-@pytest.mark.parametrize("row", TEXTS, ids=[row["form"] for row in TEXTS])
+@pytest.mark.parametrize("row", TEXTS.values(), ids=TEXTS)
 def test_the_symbol_and_the_cause(row: dict[str, str], index: ReleaseIndex) -> None:
     subjects = explain(row["text"], knowledge_of_text(row["text"], index))
     subject = next((s for s in subjects if row["symbol"] in (s.mangled, s.text)), None)
@@ -27,8 +27,7 @@ def test_the_symbol_and_the_cause(row: dict[str, str], index: ReleaseIndex) -> N
 
 def test_there_are_texts_of_every_kind() -> None:
     assert len(TEXTS) >= 60
-    assert len({row["form"] for row in TEXTS}) == len(TEXTS)
-    assert sum(not row["text"].isascii() for row in TEXTS) >= 8
+    assert sum(not row["text"].isascii() for row in TEXTS.values()) >= 8
 
 
 _TEXTS = tomllib.loads(Path(__file__).with_name("data").joinpath("other_texts.toml").read_text(encoding="utf-8"))

@@ -76,7 +76,7 @@ def seeds() -> list[str]:
     """The texts of the tests' cases, and the messages of the readers."""
     from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 
-    found = [each["text"] for each in tomllib.loads((DATA / "texts.toml").read_text("utf-8"))["text"]]
+    found = [each["text"] for each in tomllib.loads((DATA / "texts.toml").read_text("utf-8"))["text"].values()]
     for path in sorted(DATA.glob("*_cases.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
