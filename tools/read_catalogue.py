@@ -24,9 +24,9 @@ from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-# Keys of an answer that a message may have itself, instead of an answer; keys of its only cause.
-_ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause", "computed", "evidence", "fix")
-_CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
+# Keys of an answer's only cause; keys of an answer that a message may have itself, instead of an answer.
+_CAUSE_KEYS = ("cause", "score", "when")
+_ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "computed", "evidence", "fix", *_CAUSE_KEYS)
 # Member with the name of a row, by kind.
 _NAMES = {"finder": "name", "answer": "id", "message": "id"}
 _NO_VALUES = frozenset(("position", "message", "location"))
@@ -102,16 +102,17 @@ def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any
         if shared and any(key in message for key in _ANSWER_KEYS):
             raise msgspec.ValidationError(f"message {name}: an answer of its own and another one")
         for key, value in default.items():
-            if not (shared and key in (*_ANSWER_KEYS, *_CAUSE_KEYS)):
+            if not (shared and key in _ANSWER_KEYS):
                 message.setdefault(key, value)
         if shared:
             continue
         if name in answers:
             raise msgspec.ValidationError(f"answer {name}: there are two of this name")
-        if not isinstance(message.get("cause", ()), list):
-            message["cause"] = [{key: message.pop(key) for key in _CAUSE_KEYS if key in message}]
         answers[name] = {key: message.pop(key) for key in _ANSWER_KEYS if key in message}
         message["answer"] = name
+    for answer in answers.values():
+        if isinstance(answer.get("cause"), str):
+            answer["cause"] = [{key: answer.pop(key) for key in _CAUSE_KEYS if key in answer}]
     for answer in answers.values():
         like = answers.get(answer.pop("like", None), {})
         answer["cause"] = [dict(each) for each in (*answer.get("cause", ()), *like.get("cause", ()))]
