@@ -51,6 +51,7 @@ _INTERNAL = re.compile(
     r"|^huggingface_hub\.(?:inference|cli|keras_mixin)"
     r"|^timm\.models\.(?!layers|registry|helpers|factory|_)"
     r"|^flash_attn\.(?:cute|flash_attn_triton_amd|models)\.|^mmdet(?:3d)?(?:\.\w+){3}"
+    r"|^triton\.(?:_|profiler\.|experimental\.|compiler\.make_launcher|runtime\._|tools\.(?:compile|link))"
     r"|^torchao\.(?!(?:quantization(?:\.(?:quant_api|utils))?|float8|dtypes|utils)$)|^torchtext\.(?:prototype|experimental|datasets|models)"
 )
 # In these, and in modules below `a.b.c`, only functions and classes that the newest release lacks are stored: there are

@@ -31,6 +31,25 @@ _AND_LATER: Final = MappingProxyType({"torchvision": ((0, 29), (2, 14))})
 _OF_NAMESPACE: Final = MappingProxyType(
     {"torchvision": "torchvision", "image": "torchvision", "torchaudio": "torchaudio", "torchtext": "torchtext"}
 )
+TRITON_OF: Final = MappingProxyType(
+    {
+        "2.0": "2.0.0",
+        "2.1": "2.1.0",
+        "2.2": "2.2.0",
+        "2.3": "2.3.1",
+        "2.4": "3.0.0",
+        "2.5": "3.1.0",
+        "2.6": "3.2.0",
+        "2.7": "3.3.1",
+        "2.8": "3.4.0",
+        "2.9": "3.5.1",
+        "2.10": "3.6.0",
+        "2.11": "3.6.0",
+        "2.12": "3.7.0",
+        "2.14": "3.8.0",
+    }
+)
+"""Torch release -> the newest Triton that its wheels for Linux require (`METADATA`, read 2026-11-27)."""
 COMPANIONS: Final = frozenset(_TORCH_OF)
 """Normalized names of the packages."""
 

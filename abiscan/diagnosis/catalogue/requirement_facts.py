@@ -175,6 +175,21 @@ def module_with_name(values: Values, _missing: MissingName) -> str | None:
     return scopes[0] if is_near else None
 
 
+def torch_of_triton(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with a triton that has the value `name`: `pip install "torch>=2.1"`."""
+    found = _names(values)
+    if found is None or found[0].package != "triton":
+        return None
+    wanted = _specifiers(*found, _here(found[0], missing))[-1]
+    torches = [torch for torch, triton in companions.TRITON_OF.items() if not wanted or within(wanted, (triton,))]
+    if not torches:
+        return None
+    known = list(companions.TRITON_OF)
+    later = known[known.index(torches[-1]) + 1 :]
+    first = [] if torches[0] == known[0] else [f">={torches[0]}"]
+    return f'pip install "torch{",".join([*first, *(f"<{each}" for each in later[:1])])}"'
+
+
 def _here(names: PackageNames, missing: MissingName) -> str:
     """The installed release of the package; empty if unknown."""
     target = missing.target.version if names.package == "torch" and missing.target is not None else ""
