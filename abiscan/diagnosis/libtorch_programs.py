@@ -7,6 +7,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import program_of_text, programs_by_id
 from abiscan.diagnosis.catalogue.package_row import Program
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
@@ -72,6 +73,15 @@ def use_libtorch(
     if new_string is not None and program.abi:
         lines.append(f"or: {program.abi}")
     return "\n".join(lines)
+
+
+def load_libtorch(missing: MissingName, torch: str) -> str:
+    """How to find another libtorch that a program loads, and to load the release that it was built with."""
+    return (
+        f"ldd {safe(missing.file.path, 'PROGRAM')} | grep -E 'torch|c10'  # the files that the loader takes: all must be "
+        f"those of libtorch {torch}\n"
+        "export LD_LIBRARY_PATH=/path/to/libtorch/lib  # of that libtorch, in place of the folders of another"
+    )
 
 
 def _archive_for_macos(release: str) -> str:

@@ -144,9 +144,11 @@ def is_of_torch_folder(name: str) -> bool:
 
 
 def is_torch_module(path: str) -> bool:
-    """Whether a file is torch's extension module (`torch/_C.cpython-311-x86_64-linux-gnu.so`)."""
+    """Whether a file is an extension module of torch (`torch/_C.cpython-311-x86_64-linux-gnu.so`); before 0.4.1 it had
+    several (`torch/_thnn/_THNN.cpython-36m-x86_64-linux-gnu.so`)."""
     folder, _, base = path.replace("\\", "/").rpartition("/")
-    return folder.rpartition("/")[2] == "torch" and base.partition(".")[0] == "_C"
+    module = base.partition(".")[0]
+    return folder.endswith("/torch/_thnn") or (folder.rpartition("/")[2] == "torch" and module == "_C")
 
 
 def accelerator_of(library: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Final
 from abiscan.diagnosis import extension_fixes, torch_commands, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import programs_by_id
+from abiscan.diagnosis.libtorch_programs import find_program, load_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.package_commands import find_package
@@ -203,6 +204,8 @@ def _build_of_source(missing: MissingName) -> str:
 def _variant_fix(missing: MissingName) -> str:
     target = missing.target
     from_source = missing.knowledge.target_from_source
+    if target is not None and not from_source and missing.position is Position.INSIDE and find_program(missing):
+        return load_libtorch(missing, target.version)
     text = (
         _build_of_source(missing)
         if from_source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan.diagnosis import extension_fixes
+from abiscan.diagnosis.libtorch_programs import find_program, load_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -85,6 +86,8 @@ def _score(missing: MissingName, distance: int, newer: bool) -> float:
 
 
 def _stated_fix(torch: str, missing: MissingName) -> str:
+    if find_program(missing) is not None:
+        return load_libtorch(missing, torch)
     ways = "\n".join(extension_fixes.reinstall(missing))
     return (
         'python -c "import torch; print(torch.__version__, torch.__file__)"  # in the environment that fails\n'

@@ -8,8 +8,10 @@ from typing import Final
 from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
+from abiscan.diagnosis.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.torch_commands import torch_of_cuda_since
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
@@ -112,7 +114,7 @@ def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
         return not missing.file.is_torch_itself
     if vendor.library == _MKL:
         return missing.file.base_name.startswith("libmkl_")
-    return vendor_of_library(missing.file.base_name) is vendor
+    return vendor_of_library(missing.file.file_name) is vendor
 
 
 _MKL: Final = "mkl_rt"
@@ -243,7 +245,7 @@ _COMPILE_AGAIN: Final = (
 
 def _is_of_cuda(missing: MissingName) -> bool:
     """Whether the file itself belongs to CUDA, which only NVIDIA links."""
-    of_file = vendor_of_library(missing.file.base_name)
+    of_file = vendor_of_library(missing.file.file_name)
     return of_file is not None and of_file.cuda
 
 
@@ -286,6 +288,12 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
             "Update the NVIDIA driver (`nvidia-smi` prints the CUDA version that it supports). Remove stubs/ from "
             "LD_LIBRARY_PATH."
         )
+    if missing.file.path and missing.file.facts is None and find_program(missing) is not None:
+        return (
+            f"ldd {safe(missing.file.path, 'PROGRAM')} | grep -i {vendor.library}  # the copy that the loader takes\n"
+            f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the release that it was "
+            f"built with: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
+        )
     line = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
     if (
         missing.name.startswith(_OF_NVCC)
@@ -325,7 +333,7 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
             f'\nor, in a conda environment: conda install -c nvidia "{_OF_CONDA[vendor.library]}={release[1]}.*"  # if '
             f"another release is there (conda list)"
         )
-    of_file = vendor_of_library(missing.file.base_name)
+    of_file = vendor_of_library(missing.file.file_name)
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
         line += (
             f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must have the same CUDA "
@@ -394,7 +402,7 @@ def _keep_one(missing: MissingName, packages: list[str]) -> str:
 def _is_extension(missing: MissingName) -> bool:
     """Whether the file is none of torch's and none of a vendor's."""
     return (
-        bool(missing.file.path) and not missing.file.is_torch_itself and not vendor_of_library(missing.file.base_name)
+        bool(missing.file.path) and not missing.file.is_torch_itself and not vendor_of_library(missing.file.file_name)
     )
 
 
