@@ -18,7 +18,7 @@ from abiscan.diagnosis.hip_sources import (
     rocm_of,
     vendor_of,
 )
-from abiscan.diagnosis.messages.gpu_vendors import AMD, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NPU, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import release_to_build, requirement
 from abiscan.diagnosis.wheel_rows import cuda_major, newest_entry, platform_of
@@ -262,7 +262,9 @@ def _has_releases(package: Package) -> bool:
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
     """The variables for a complete build of the package for the target."""
     forced = package.force_build if missing.knowledge.target_from_source else ()
-    return (*(each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA), *forced)
+    of_npu = package.npu_environment if vendor_of(missing) == NPU else ()
+    common = (each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA)
+    return (*common, *of_npu, *forced)
 
 
 def in_shell(environment: Iterable[str], command: str, missing: MissingName) -> str:

@@ -78,8 +78,8 @@ def use_libtorch(
 def load_libtorch(missing: MissingName, torch: str) -> str:
     """How to find another libtorch that a program loads, and to load the release that it was built with."""
     return (
-        f"ldd {safe(missing.file.path, 'PROGRAM')} | grep -E 'torch|c10'  # the files that the loader takes: all must be "
-        f"those of libtorch {torch}\n"
+        f"ldd {safe(missing.file.path, 'PROGRAM')} | grep -E 'torch|c10'  # the files that the loader takes: all must "
+        f"be those of libtorch {torch}\n"
         "export LD_LIBRARY_PATH=/path/to/libtorch/lib  # of that libtorch, in place of the folders of another"
     )
 

@@ -52,10 +52,12 @@ _BUILD_FOR_CUDA = (
 # NVRTC opens this file by its plain name. Wheels and archives of torch for CUDA 11 have it under another name
 # (pytorch/pytorch issues 58101, 93134 and 99781; wenet-e2e/wenet issue 1335).
 _BUILTINS = "libnvrtc-builtins.so"
+# Libraries of cuDNN 8 open this name, which wheels do not have (facefusion/facefusion-docker issue 9).
+_NVRTC = "libnvrtc.so"
 _FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
-# cuDNN 8: libcudnn.so.8 opens these by name when a function of theirs is first called (cuDNN API reference:
+# cuDNN 8 and 9: libcudnn.so.N opens these by name when a function of theirs is first called (cuDNN API reference:
 # a shim layer, https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn-897/api/index.html).
-_PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.8"
+_PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])"
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
 
@@ -86,6 +88,8 @@ def causes_for_cuda(
         of_cuda_11 = major is None or int(major) < _FIRST_OF_PACKAGES
         yield from row_causes("builtins-of-nvrtc-renamed", missing, score=0.79 if of_cuda_11 else 0.65, library=name)
         score = 0.7 if of_cuda_11 else score
+    if name == _NVRTC and here is None and missing.file.facts is None and not missing.reference.bare:
+        yield from row_causes("nvrtc-without-number", missing)
     if others:
         score = 0.95
         evidence.append(f"Installed instead: {', '.join(others)}.")
@@ -135,8 +139,10 @@ def causes_for_cuda(
             library=name,
         )
         score, absent = min(score, 0.75), 0.6
-    elif re.match(_PART_OF_CUDNN, name) is not None and not (others or missing.file.facts or _has_cudnn_9(missing)):
-        commands = {"itself": _itself(vendor, major, missing), "library": safe(name, "FILE")}
+    elif (part := re.match(_PART_OF_CUDNN, name)) is not None and not (
+        others or missing.file.facts or (part[1] == "8" and _has_cudnn_9(missing))
+    ):
+        commands = {"itself": _itself(vendor, major, missing), "library": safe(name, "FILE"), "major": part[1]}
         yield from row_causes("part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=name)
         score = min(score, 0.7)
     if not vendor.with_torch and here is None and not others and score < 0.9:

@@ -98,8 +98,11 @@ def _of_conda(name: str, vendor: Vendor) -> str:
     how = f"conda install -c conda-forge {wanted}"
     if found is None or not found[2]:
         return how
+    apt = next((f"\nor: {way.removeprefix('or: ')}" for way in install_file(name) if "apt-get" in way), "")
+    if "apt-file" in apt:
+        apt = ""
     return (
-        f"{how}  # contains {safe(name, 'it')}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
+        f"{how}  # contains {safe(name, 'it')}{apt}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
         f"is installed (ldconfig -p | grep lib{found[1]})"
     )
 

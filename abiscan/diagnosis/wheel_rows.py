@@ -115,9 +115,12 @@ def published_wheel(wheels: Wheels, package: Package, torch: str, variant: str, 
     arguments = fill_row(wheels, package, torch, variant, missing)
     release = entry_of_release(wheels.releases, torch) or ""
     remark = ""
-    if missing.loading_python is None and "{python}" in wheels.install and wheels.pythons:
+    if _python_for(wheels, missing) is None and re.search("{py(?:thon)?}", wheels.install) and wheels.pythons:
         python = newest_python(wheels, torch)
-        remark = f"{python_tag(python)} is Python {python}: replace with yours"
+        tag = python_tag(python)
+        remark = (
+            f"{tag.replace('cp', 'py') if '{py}' in wheels.install else tag} is Python {python}: replace with yours"
+        )
     return PublishedWheel(arguments, wheels.with_torch, release, remark, install_imports(package.imports, torch))
 
 
@@ -127,11 +130,17 @@ def fill_row(wheels: Wheels, package: Package, torch: str, variant: str, missing
     if abi is None:
         at = versions.order(torch) or ()
         abi = has_the_new_string(f"{torch}+{variant}") or at[:2] >= _NEW_STRING
-    python = missing.loading_python
+    python = _python_for(wheels, missing)
     tag = python_tag(str(python)) if python is not None else python_tag(newest_python(wheels, torch))
     of_process = {"abi": "TRUE" if abi else "FALSE", "python": tag, "py": tag.replace("cp", "py")}
     places = {**fill_places(wheels, package, torch, variant), **of_process, "platform": platform_of(missing)}
     return wheels.install.format_map(places)
+
+
+def _python_for(wheels: Wheels, missing: MissingName) -> PythonVersion | None:
+    """The CPython of the text or this machine, if a row has wheels for it."""
+    python = missing.loading_python
+    return python if python is None or not wheels.pythons or is_in_span(python, wheels.pythons) else None
 
 
 def fill_places(wheels: Wheels, package: Package, torch: str, variant: str) -> dict[str, str]:

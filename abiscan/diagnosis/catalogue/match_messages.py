@@ -56,6 +56,8 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "dylib": lambda name: f"lib{name}.dylib",
     "python": lambda digits: f"{digits[0]}.{digits[1:]}",
     "cuda": lambda text: f"cu{text.replace('.', '')}",
+    "release": lambda text: text if text.count(".") > 1 else f"{text}.0",
+    "digits": lambda digits: f"{digits[0]}.{digits[1:-1]}.{digits[-1]}",
     "distribution": lambda text: re.sub(r"^(?:(?:py)?torch[-_ ]?)?", "torch-", re.sub(r"[_ ]", "-", text.lower())),
     "scatter": lambda _: "torch-scatter",
     "aiter": lambda _: "aiter",

@@ -176,6 +176,7 @@ class Package(_Row, frozen=True, kw_only=True):
         rocm_wheels: page with wheels for ROCm of another project.
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
+        npu_environment: such variables, where torch is that of Ascend NPUs.
         gpu_compiler: whether this build needs nvcc or hipcc; None if unknown.
         checkout: source repository with a tag for each release, for edits, or with files that the source on the index
             lacks.
@@ -229,6 +230,7 @@ class Package(_Row, frozen=True, kw_only=True):
     rocm_wheels: str = ""
     repository: str = ""
     environment: tuple[str, ...] = ()
+    npu_environment: tuple[str, ...] = ()
     gpu_compiler: GpuCompiler | None = None
     checkout: str = ""
     checkout_tag: str = ""

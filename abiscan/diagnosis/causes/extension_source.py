@@ -18,7 +18,7 @@ from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
-from abiscan.ownership.vendors import vendor_of
+from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
 _WORD = r"[a-z]+|\d+"
 # Words in file names that do not identify a project.
@@ -53,6 +53,11 @@ def causes(missing: MissingName) -> Candidates:
             yield from _c_name(missing)
         return
     if missing.namespace in STANDARD_SCOPES:
+        return
+    vendor = vendor_of_library(missing.file.file_name) if missing.file.facts is None else None
+    if vendor is not None and vendor.owner is Owner.HIP:
+        file, path = missing.file.file_name, missing.file.path
+        yield from row_causes("library-of-rocm-lacks-part", missing, symbol=missing.shown, file=file, path=path)
         return
     yield from _cxx_name(missing)
 

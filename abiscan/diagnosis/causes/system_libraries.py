@@ -185,8 +185,18 @@ def _cxx(
         fix = f"{program.from_source}\nor, with a newer libstdc++: {fix}"
     elif gcc is not None:
         fix += f"\n{_newer_system(missing, gcc)}or: Build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
+    if re.search(_OF_OTHER_GCC, missing.file.path) is not None:
+        fix = f"{_LOAD_OF_GCC}\nor: {fix}"
     score = 0.6 if defined is not None and wanted in defined else 0.95
     return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)
+
+
+# Package managers that compile with a GCC of their own.
+_OF_OTHER_GCC: Final = r"/(?:spack|[Ee]asy[Bb]uild|EBROOT\w*)/"
+_LOAD_OF_GCC: Final = (
+    "export LD_LIBRARY_PATH=$(dirname $(g++ -print-file-name=libstdc++.so.6)):$LD_LIBRARY_PATH  # of the GCC that "
+    "compiled the file: load its module first (module load gcc, spack load gcc)"
+)
 
 
 # torch's wheels are manylinux_2_28 from 2.6 on, and before for glibc 2.17 (https://pypi.org/project/torch/#files).
