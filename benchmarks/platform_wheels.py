@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from abiscan.model.versions import ReleaseRanges
+
 PIN = re.compile(r"==\s*([\d.]+)$")
 
 
@@ -32,20 +34,6 @@ def loads_on(wheel: Path) -> dict[str, bool]:
         loads = each["compatible"] or each["reason"].startswith("not allowed by")
         found[each["torch"]] = found.get(each["torch"], False) or loads
     return found
-
-
-def ranges(known: list[str], good: set[str]) -> str:
-    """`2.8.0-2.9.1, 2.11.0`, with ranges of releases that follow each other in `known`."""
-    runs: list[list[str]] = []
-    last = None
-    for number, release in enumerate(known):
-        if release in good:
-            if last == number - 1:
-                runs[-1][1:] = [release]
-            else:
-                runs.append([release])
-            last = number
-    return ", ".join("-".join(run) for run in runs) or "none"
 
 
 def row(wheel: Path) -> tuple[list[str], str | None]:
@@ -66,7 +54,7 @@ def row(wheel: Path) -> tuple[list[str], str | None]:
     counted = [each["target"]["torch_build"] for each in users if not each["replaced_by"]]
     against = next((build["version"] for build in counted if build), "-")
     cells = [f"`{wheel.name}`", str(len(users)), declared.removeprefix("torch") or "any", against, word]
-    return [*cells, ranges(known, good)], missed
+    return [*cells, ReleaseRanges.of_known(known, good.__contains__).text(last=", ") or "none"], missed
 
 
 def main() -> int:

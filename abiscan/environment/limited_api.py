@@ -15,8 +15,3 @@ def stable_abi() -> dict[str, str]:
     with open(_TABLE, encoding="utf-8") as file:
         lines = file.read().splitlines()
     return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
-
-
-def is_limited(name: str) -> bool:
-    """Whether a name is part of the stable ABI of some CPython version."""
-    return name in stable_abi()

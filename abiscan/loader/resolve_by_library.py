@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from abiscan.binary import Binary
-from abiscan.environment.limited_api import is_limited
+from abiscan.environment.limited_api import stable_abi
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
 from abiscan.model.facts import Import
@@ -92,7 +92,7 @@ class _Scope:
 
     def _in_python(self, name: str, key: str) -> Answer:
         if key in _STABLE_ABI_LIBRARIES:
-            return (Status.RESOLVED, key) if is_limited(name) else (Status.MISSING, None)
+            return (Status.RESOLVED, key) if name in stable_abi() else (Status.MISSING, None)
         version = python_of_dll(key)
         pythons = self.pythons
         if version is not None:

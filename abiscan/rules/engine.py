@@ -118,9 +118,9 @@ def _is_cxx(name: str) -> bool:
 
 
 def _outside_limited_api(name: str) -> bool:
-    from abiscan.environment.limited_api import is_limited
+    from abiscan.environment.limited_api import stable_abi
 
-    return not is_limited(name)
+    return name not in stable_abi()
 
 
 def _name_matches(pattern: ImportPattern, mangled: str, subject: RuleSubject) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.model.target import TargetPart, TargetSource
 from abiscan.model.versions import is_release
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.pythons import installable
-from abiscan.target.declared import Declared, DeclaredGpu
+from abiscan.target.declared import Declared
 from abiscan.target.declared_pythons import DeclaredPython
+from abiscan.target.file_target import TorchOfFile
 
 
 def is_for_environment(
@@ -53,23 +52,7 @@ def is_for_environment(
     return named or python is None or not declared.pythons or any(p.admits(python) for p in declared.pythons)
 
 
-class DeclaredRelease(Struct, frozen=True):
-    """The released build that a file is checked against.
-
-    Attributes:
-        build: None if no known release satisfies the declaration.
-        note: note on the choice for the user; empty if the declared release was found.
-        other_gpu: the declared accelerator, if the index has no such build of the release. The symbols of `build` are
-            used for it, but not its CUDA libraries.
-    """
-
-    build: Build | None
-    part: TargetPart
-    note: str = ""
-    other_gpu: DeclaredGpu | None = None
-
-
-def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str) -> DeclaredRelease:
+def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str) -> TorchOfFile:
     """Find the newest known release that the file declares. Without a declaration: the newest known release with wheels
     for its Python.
 
@@ -86,7 +69,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
         if not admitted:
             where = torch.detected_from
             note = f"{where}: no known release of torch satisfies it ({releases[0]}-{releases[-1]} are known)"
-            return DeclaredRelease(None, TargetPart(", ".join(torch.specifiers), torch.source, where), note)
+            return TorchOfFile(None, TargetPart(", ".join(torch.specifiers), torch.source, where), note)
         source, detected_from, variant = torch.source, torch.detected_from, torch.variant
     else:
         admitted = list(candidates) or [newest.torch]
@@ -101,7 +84,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
     fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip, build.variant)]
     if gpu is not None and gpu.kind != "CUDA" and gpu.source is not TargetSource.FOLDER and not fitting:
         note = f"{gpu.detected_from} names a build for {gpu.text}: the release index has none, so it was not checked"
-        return DeclaredRelease(None, TargetPart(gpu.text, gpu.source, gpu.detected_from), note, gpu)
+        return TorchOfFile(None, TargetPart(gpu.text, gpu.source, gpu.detected_from), note, gpu)
     with_gpu = [release for release in admitted if any(build.torch == release for build in fitting)]
     if with_gpu:
         assert gpu is not None
@@ -120,7 +103,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
             f"{other_gpu.detected_from}: the release index has no build of {build.torch} for {other_gpu.text}; checked "
             f"against the symbols of {_text(build)}"
         )
-    return DeclaredRelease(build, TargetPart(_text(build), source, detected_from), note, other_gpu)
+    return TorchOfFile(None, TargetPart(_text(build), source, detected_from), note, other_gpu, build)
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from abiscan.environment.python_names import exporting_all, known_versions
 from abiscan.model.platforms import OperatingSystem, platform_of, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource
+from abiscan.releases import Build
 from abiscan.releases.pythons import installable
 from abiscan.target.declared import Declared, DeclaredGpu
 from abiscan.target.torch_exports import TargetTorch
@@ -90,12 +91,14 @@ class TorchOfFile(Struct, frozen=True):
         note: note on the choice for the user; empty if there is none.
         other_gpu: the declared accelerator, if the release has no known build for it. The symbols of `torch` are used
             for it, but not its CUDA libraries.
+        build: the released build that the file declares, if that decides.
     """
 
     torch: TargetTorch | None
     part: TargetPart
     note: str = ""
     other_gpu: DeclaredGpu | None = None
+    build: Build | None = None
 
     @property
     def has_no_known_build(self) -> bool:

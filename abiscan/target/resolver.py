@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
@@ -196,7 +197,7 @@ class TargetResolver:
                 None, TargetPart("none", TargetSource.NEWEST_KNOWN, f"no torch build for {machine} is known")
             )
         if release.build is None:
-            return TorchOfFile(None, release.part, release.note, release.other_gpu)
+            return release
         torch = None
         if release.part.source is TargetSource.NEWEST_KNOWN and self.run_torch(machine).build is not None:
             default = self.torch_for(machine)
@@ -208,7 +209,7 @@ class TargetResolver:
             if key not in self._released:
                 self._released[key] = released_torch(index, release.build, self.request.environment)
             torch = self._released[key]
-        return TorchOfFile(torch, release.part, release.note, release.other_gpu)
+        return replace(release, torch=torch)
 
 
 TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None]] = (
