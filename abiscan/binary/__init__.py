@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from abiscan.binary.formats import (
     FORMATS,
     PEEK_SIZE,
@@ -15,16 +17,19 @@ from abiscan.binary.formats import (
     peek,
     read_binary,
 )
-from abiscan.binary.protocol import Binary, PayloadFinder
+from abiscan.binary.protocol import Binary
 from abiscan.elf.sniff import describe_other
 from abiscan.file_buffer import Sparse
+
+if TYPE_CHECKING:
+    from abiscan.elf.payloads import Payloads
 
 __all__ = [
     "FORMATS",
     "PEEK_SIZE",
     "Binary",
     "BinaryFormat",
-    "PayloadFinder",
+    "Payloads",
     "Sparse",
     "describe_other",
     "looks_like_binary",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from abiscan.binary.protocol import Binary, PayloadFinder
+from abiscan.binary.protocol import Binary
 from abiscan.elf.elf_file import ElfFile
 from abiscan.elf.opening import map_file, read_elf
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
@@ -21,6 +22,9 @@ from abiscan.macho.macho_magic import PEEK_SIZE as MACHO_PEEK_SIZE
 from abiscan.model.facts import BinaryKind
 from abiscan.pe.pe_magic import PE_MAGIC, peek_pe
 from abiscan.pe.pe_magic import PEEK_SIZE as PE_PEEK_SIZE
+
+if TYPE_CHECKING:
+    from abiscan.elf.payloads import Payloads
 
 
 class BinaryFormat(Struct, frozen=True):
@@ -99,7 +103,7 @@ def open_binary(path: str | os.PathLike[str], display: str | None = None, *, cop
     return binary
 
 
-def payload_finder(size: int) -> PayloadFinder:
+def payload_finder(size: int) -> Payloads:
     """A finder of the GPU images in a file of `size` bytes that is being unpacked; `Sparse` is the file without
     them."""
     from abiscan.elf.payloads import Payloads

@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from abiscan.model.facts import BuildMarks, CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
 
 
-class PayloadFinder(Protocol):
-    """Finds the bytes of a file, read from front to back, that will not be needed.
-
-    Attributes:
-        left_out: (start, end) of the ranges left out so far, sorted.
-        skip: bytes before this offset need not be passed any more.
-    """
-
-    left_out: list[tuple[int, int]]
-    skip: int
-
-    def look(self, block: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
-        """(start, end) of the ranges to keep of `block` at offset `at`, and the offset from which it must be passed
-        again together with what follows."""
-        ...
-
-
 class Binary(Protocol):
     """An open shared object or executable. Names are linker names (mangled), decoded as UTF-8 with `surrogateescape`.
     Every method may raise UnreadableFile if a table that it reads lies outside of the file.

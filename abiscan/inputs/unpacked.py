@@ -15,7 +15,7 @@ from abiscan.filesystem import write_at
 from abiscan.model.limits import MAX_IN_MEMORY
 
 if TYPE_CHECKING:
-    from abiscan.binary import PayloadFinder
+    from abiscan.binary import Payloads
 
 _LARGE_PAGE = 2 << 20
 # Maximum number of bytes of a write.
@@ -58,7 +58,7 @@ class Unpacked:
         size: int,
         display: str,
         file: TemporaryFile | None = None,
-        payloads: PayloadFinder | None = None,
+        payloads: Payloads | None = None,
         digest: Digest | None = None,
     ) -> None:
         self._memory = anonymous(size, display) if file is None and size <= MAX_IN_MEMORY else None
