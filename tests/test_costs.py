@@ -1,6 +1,5 @@
-"""Cost of a plain scan, in counts that do not depend on the machine. docs/architecture.md ("Speed") explains them. A
-change that raises a count on purpose raises it here, with the reason in its commit; each limit has the last
-measurement."""
+"""Cost of a plain scan, in counts that do not depend on the machine (benchmarks/RESULTS.md has times). A change
+that raises a count on purpose raises it here, with the reason in its commit; each limit has the last measurement."""
 
 from __future__ import annotations
 

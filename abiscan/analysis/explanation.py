@@ -14,9 +14,9 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.log_facts import LogFacts
-from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU, XPU
 from abiscan.diagnosis.messages.read_text import ReadText, read_present, read_text
+from abiscan.diagnosis.messages.readings import answer
 from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile

@@ -23,7 +23,7 @@ class AbsentLibraries(Struct, frozen=True):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All of them without repetition, those of torch first."""
+        """Those of torch and the others that are missing, without repetition."""
         return tuple(dict.fromkeys((*self.torch, *self.missing)))
 
 

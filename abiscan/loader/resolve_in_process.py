@@ -1,4 +1,4 @@
-"""Resolves the imports of a file in the process of the installed torch (docs/architecture.md explains the statuses).
+"""Resolves the imports of a file in the process of the installed torch (docs/explanation/loader.md has the statuses).
 
 The scope is that of the loader, with two differences that make the result one about the file and torch, not about this
 machine: a library missing here does not end the resolution, and a library of the same wheel or package replaces one

@@ -40,7 +40,7 @@ class Owner(enum.StrEnum):
 
 
 class Status(enum.StrEnum):
-    """Result of resolving an import (CONTRACT; docs/architecture.md defines each)."""
+    """Result of resolving an import (CONTRACT; docs/explanation/loader.md defines each)."""
 
     RESOLVED = "resolved"
     MISSING = "missing"

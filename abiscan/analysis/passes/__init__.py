@@ -1,4 +1,4 @@
-"""The list of passes over one shared object. Read this first.
+"""The list of passes over one shared object.
 
 A pass is a module of this folder with a function of the same name. It reads fields of `FileRecord` and writes others.
 The module is imported when its pass first runs. `tests/analysis/test_passes.py` checks that each pass reads and writes
@@ -25,8 +25,7 @@ class Pass(Struct, frozen=True):
     Attributes:
         name: name of the module in this folder and of its function.
         reads, writes: fields of the record.
-        when: name of a predicate of this module over the fields in `reads`; the pass is skipped if it is false. None to
-            run always.
+        when: predicate of this module over the fields in `reads`; the pass is skipped if it is false. None: always.
         skipped: values of the written fields if the pass is skipped.
     """
 

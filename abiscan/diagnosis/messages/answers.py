@@ -1,9 +1,9 @@
-"""The engine of `abiscan explain`: explains every subject in a text."""
+"""Explains the subjects that a reading of a text found (`readings.py`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,16 +16,8 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.messages import spelling
-from abiscan.diagnosis.messages.bare_names import bare_names, is_typed
-from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
-from abiscan.diagnosis.messages.find_messages import find_plain_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
-from abiscan.diagnosis.messages.mentioned_names import mentioned_names
-from abiscan.diagnosis.messages.name_tokens import mangled_names
 from abiscan.diagnosis.messages.question import FileFacts, Question, final_causes
-from abiscan.diagnosis.messages.read_text import ReadText
-from abiscan.diagnosis.messages.stated_requirements import stated_requirements
 from abiscan.diagnosis.messages.symbol_answer import answer_symbol
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
@@ -39,114 +31,78 @@ from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import owner_of_library, owner_of_version
 from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
-_OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
-
-# Mangled names of a typed text that are compared with its sentences.
-_MOST_NAMES: Final = 50
-
 _Found = FoundSubject | FoundMessage
 
 
-def answer(
-    read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
-) -> tuple[Subject, ...]:
-    """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
-    names = bare_names(read.text, knowledge, sure=False) if _is_about_mangled_names(read, knowledge) else ()
-    answered = _answers(names or read.found, knowledge, needed_by, file_facts)
-    typed = _is_weak(answered) and is_typed(read.text)
-    if typed:
-        loosely = _answers(find_plain_messages(read.text), knowledge, needed_by, file_facts)
-        answered = _better(answered, loosely)
-    if _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
-        required = _answers(stated_requirements(read.text, knowledge), knowledge, needed_by, file_facts)
-        answered = _better(answered, tuple(map(_unsure, required)))
-    if not answered:
-        # Names without a message count only if there is no message.
-        names = bare_names(read.text, knowledge, sure=needed_by is not None)
-        answered = _answers(names, knowledge, needed_by, file_facts)
-    if _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
-        pairs = _answers(unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
-        answered = _better(answered, tuple(_unsure(pair) for pair in pairs if pair.causes))
-    if typed and _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
-        # The end of a failed build tells less than a name.
-        mentioned = _answers(mentioned_names(read.text), knowledge, needed_by, file_facts)
-        answered = _better(answered, tuple(map(_unsure, mentioned)))
-    return answered
-
-
-_UNNAMED: Final = re.compile(r"(?<![\w.])(?:MODULE|FUNCTION)(?!\w)")
-
-
-def _is_about_mangled_names(read: ReadText, knowledge: Knowledge) -> bool:
-    """Whether all that is found are identifiers in sentences, and a person also wrote their mangled names, which tell
-    more; a name that torch exports may be what nm shows instead."""
-    if not read.found or not is_typed(read.text) or not all(isinstance(each, FoundMessage) for each in read.found):
-        return False
-    written = (name for _, name in mangled_names(read.text, _MOST_NAMES))
-    names = [name for name in written if not spelling.is_known(name, knowledge)]
-    words = [each.message.anchors for each in read.found if isinstance(each, FoundMessage)] if names else []
-    return bool(names) and all(
-        any(f"{len(word)}{word}" in name for word in anchors for name in names) for anchors in words
-    )
-
-
-def _better(one: tuple[Subject, ...], other: tuple[Subject, ...]) -> tuple[Subject, ...]:
-    """The answers of a looser reading only if they are more than possible, or the first ones."""
-    return other if _is_weak(one) and (not one or not _is_weak(other)) else one
-
-
-def _is_weak(subjects: tuple[Subject, ...]) -> bool:
-    """Whether no cause is more than possible: a text in looser words may have more."""
-    return all(cause.confidence is Confidence.LOW for subject in subjects for cause in subject.causes)
-
-
-def _unsure(subject: Subject) -> Subject:
-    """A subject that nothing but its name shows: no cause with high confidence."""
-    most = {Confidence.HIGH: Confidence.MEDIUM}
-    causes = (replace(cause, confidence=most.get(cause.confidence, cause.confidence)) for cause in subject.causes)
-    return replace(subject, causes=tuple(causes))
-
-
-def _answers(
+def answer_found(
     found: Iterable[_Found], knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
 ) -> tuple[Subject, ...]:
+    """Explain what a reading of a text found, without what repeats or follows from other parts of it."""
     found = tuple(found)
     unfound = tuple(each.text for each in found if isinstance(each, LibrarySubject) and each.by_ldd)
     question = Question(knowledge, needed_by, file_facts, Demangler(), unfound)
-    answered: dict[tuple[str, ...], Subject] = {}
-    echoes: set[tuple[str, ...]] = set()
-    alone: set[tuple[str, ...]] = set()
+    answered: dict[tuple[str, ...], tuple[_Found, Subject]] = {}
+    for each in _without_repeated_symbols(found):
+        subject = _ANSWERS[type(each)](each, question)
+        if subject is not None:
+            answered.setdefault(_key(each, subject), (each, subject))
+    pairs = _without_ends_of_builds(list(answered.values()))
+    # A missing operator is a consequence of the missing symbol, because its library did not load.
+    with_symbol = any(subject.kind is SubjectKind.SYMBOL for _, subject in pairs)
+    return tuple(
+        subject
+        for each, subject in pairs
+        if not (with_symbol and isinstance(each, FoundMessage) and each.answer.repeats_symbol)
+    )
+
+
+def _without_repeated_symbols(found: Sequence[_Found]) -> Iterator[_Found]:
     named = {answer_messages.subject_of(each) for each in found if isinstance(each, FoundMessage)}
     unfound_vendors = {vendor_of_library(each.text) for each in found if isinstance(each, LibrarySubject)} - {None}
     for each in found:
-        if isinstance(each, SymbolSubject) and not each.needed_by and vendor_of(each.text) in unfound_vendors:
-            continue  # `Could not locate cudnn_ops64_9.dll ... Cannot load symbol cudnnCreate`: of one library
-        if isinstance(each, SymbolSubject) and {(name, SubjectKind.SYMBOL) for name in _names_of(each)} & named:
-            continue  # a row of the catalogue explains this very name
-        subject = _ANSWERS[type(each)](each, question)
-        if subject is None:
-            continue
-        distinct = str(each.position) if isinstance(each, FoundMessage) else "".join(each.key[2:])
-        key: tuple[str, ...] = (subject.kind, subject.mangled or subject.text, distinct)
-        if isinstance(each, FoundMessage) and each.answer.only_alone:
-            key = (subject.kind, each.answer.id)  # of the text as a whole, in however many words
-            alone.add(key)
-        answered.setdefault(key, subject)
-        if isinstance(each, FoundMessage) and each.answer.repeats_symbol:
-            echoes.add(key)
-    whole = frozenset(alone)
-    if not alone < answered.keys():
-        # The last line of a failed build tells less than any other message.
-        alone = {key for key in alone if all(cause.confidence is Confidence.LOW for cause in answered[key].causes)}
-    if alone < answered.keys():
-        answered = {key: subject for key, subject in answered.items() if key not in alone}
-    # Of two answers about the whole text, one may repeat the other's commands.
-    fixes = {key: subject.causes[0].fix for key, subject in answered.items() if key in whole and subject.causes}
-    repeated = {key for key, fix in fixes.items() if any(_is_part(fix, other) for other in fixes.values())}
-    answered = {key: subject for key, subject in answered.items() if key not in repeated}
-    # A missing operator is a consequence of the missing symbol, because its library did not load.
-    with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
-    return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))
+        if isinstance(each, SymbolSubject):
+            if not each.needed_by and vendor_of(each.text) in unfound_vendors:
+                continue  # `Could not locate cudnn_ops64_9.dll ... Cannot load symbol cudnnCreate`: of one library
+            if {(name, SubjectKind.SYMBOL) for name in _names_of(each)} & named:
+                continue  # a row of the catalogue explains this very name
+        yield each
+
+
+def _is_of_text(found: _Found) -> bool:
+    """Whether it is about the text as a whole, in however many words."""
+    return isinstance(found, FoundMessage) and found.answer.only_alone
+
+
+def _key(found: _Found, subject: Subject) -> tuple[str, ...]:
+    """What two findings of one subject have in common."""
+    if isinstance(found, FoundMessage):
+        if _is_of_text(found):
+            return subject.kind, found.answer.id
+        return subject.kind, subject.mangled or subject.text, str(found.position)
+    return subject.kind, subject.mangled or subject.text, "".join(found.key[2:])
+
+
+def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tuple[_Found, Subject]]:
+    """Leave out answers about the whole text: beside any other answer; if there is none, those with low confidence (the
+    last line of a failed build tells less than any other message), and those with commands that another has, too."""
+    others = [pair for pair in answered if not _is_of_text(pair[0])]
+    if others:
+        return others
+    sure = [
+        (each, subject)
+        for each, subject in answered
+        if any(cause.confidence is not Confidence.LOW for cause in subject.causes)
+    ]
+    answered = sure or answered
+    fixes = [subject.causes[0].fix for _, subject in answered if subject.causes]
+    return [
+        (each, subject)
+        for each, subject in answered
+        if not subject.causes or not any(_is_part(subject.causes[0].fix, other) for other in fixes)
+    ]
+
+
+_UNNAMED: Final = re.compile(r"(?<![\w.])(?:MODULE|FUNCTION)(?!\w)")
 
 
 def _is_part(fix: str, other: str) -> bool:
