@@ -263,7 +263,7 @@ def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
     """The variables for a complete build of the package for the target."""
     forced = package.force_build if missing.knowledge.target_from_source else ()
     of_npu = package.npu_environment if vendor_of(missing) == NPU else ()
-    common = (each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA)
+    common = (each for each in package.environment if _is_for_gpu(missing) or "CUDA" not in each)
     return (*common, *of_npu, *forced)
 
 

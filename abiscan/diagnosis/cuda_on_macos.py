@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model.imports import Owner
 from abiscan.ownership.torch_names import accelerator_of
@@ -17,9 +18,15 @@ from abiscan.ownership.vendors import vendor_of_library
 _VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
 
 
+def _is_retold(missing: MissingName) -> bool:
+    """Whether a text names macOS, and no GPU of NVIDIA, beside a message in the form of another system."""
+    return missing.log.platform == "macosx" and missing.log.gpu != NVIDIA
+
+
 def needs_library(name: str, missing: MissingName) -> bool:
     """Whether a missing library is of CUDA, or of torch for CUDA, on macOS."""
-    if missing.file.is_torch_itself or (not name.endswith(".dylib") and "darwin" not in missing.file.path):
+    of_macos = name.endswith(".dylib") or "darwin" in missing.file.path or _is_retold(missing)
+    if missing.file.is_torch_itself or not of_macos:
         return False
     vendor = vendor_of_library(re.sub(_VERSION, "", name))
     return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
@@ -27,7 +34,7 @@ def needs_library(name: str, missing: MissingName) -> bool:
 
 def needs_symbol(missing: MissingName) -> bool:
     """Whether a missing symbol is of CUDA, or of torch for CUDA, on macOS."""
-    if missing.file.is_torch_itself or not missing.reference.macos:
+    if missing.file.is_torch_itself or not (missing.reference.macos or _is_retold(missing)):
         return False
     return missing.owner is Owner.CUDA or (
         missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope

@@ -135,7 +135,8 @@ def install(
     package = together(package, others)
     # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
     from_source = missing.knowledge.target_from_source or missing.log.is_jetson or missing.log.is_nightly
-    if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
+    is_cpu = platform_of(missing) == "macosx" if target is None else target.variant == "cpu"
+    if package.cuda_only and is_cpu and not from_source:
         return _for_cpu(package, missing)
     if not from_source and (without := without_file(package, missing)) is not None:
         # A page of the project has wheels with the file, each for one torch; the package index those without it.

@@ -22,7 +22,7 @@ _OF_OTHER_RELEASES = (CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TOR
 def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     """The causes of a missing symbol, best first."""
     reference = missing.reference
-    if reference.macos:
+    if reference.macos or missing.log.platform == "macosx":
         from abiscan.diagnosis import cuda_on_macos
 
         if cuda_on_macos.needs_symbol(missing):

@@ -277,9 +277,10 @@ def on_conda_forge(values: Values, missing: MissingName) -> str | None:
 
 
 def needs_cuda_torch(values: Values, missing: MissingName) -> str | None:
-    """Set if the package of the message works with CUDA alone, and its torch (value `here`) is a CPU build."""
+    """Set if the package of the message works with CUDA alone, and its torch (value `here`) is a CPU build, as every
+    one is on macOS."""
     package = package_commands.find_package(missing, built_project(values, missing))
-    is_cpu = values.get("here", "").endswith("+cpu")
+    is_cpu = values.get("here", "").endswith("+cpu") or wheel_rows.platform_of(missing) == "macosx"
     return "yes" if is_cpu and package is not None and package.cuda_only else None
 
 
