@@ -71,7 +71,7 @@ def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
     found: dict[str, list[tuple[int, int, str]]] = {}
     asked: dict[str, str] = {}
     for match in itertools.islice(matches("release_of", text), _MOST_RELEASES):
-        name, release = match[1].lower().replace("_", "-"), captured(match)
+        name, release = next(filter(None, match.groups())).lower().replace("_", "-"), captured(match)
         if is_proposed(text, match.start(), match.end()):
             asked.setdefault(name, release)
         else:

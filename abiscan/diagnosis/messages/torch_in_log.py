@@ -56,7 +56,7 @@ def find_torch(text: str) -> str | None:
         versions = said[min(said)]
         # The torch of the build is not the one that loads the file, if the text names another.
         loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
-        return _one_of(loading or list(versions))
+        return _one_of(loading or list(versions)) if loading or not is_shown("built_for", text) else None
     named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled", "torch_of_page"))
     labelled = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(labelled) or None
