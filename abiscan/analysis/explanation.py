@@ -45,9 +45,11 @@ _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
 # Nothing is checked against exports.
 _OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION, SubjectKind.PYTHON_NAME))
 _USER_SITE = (
-    "torch is loaded from the user site (~/.local), another package from an environment: two installations. Use those "
-    "of the environment alone: export PYTHONNOUSERSITE=1; pip list"
+    "torch is loaded from the user site ({folder}), another package from an environment: two installations. Use those "
+    "of the environment alone: {command}"
 )
+_FOR_POSIX = {"folder": "~/.local", "command": "export PYTHONNOUSERSITE=1; pip list"}
+_FOR_WINDOWS = {"folder": "%APPDATA%\\Python", "command": 'set "PYTHONNOUSERSITE=1" && pip list'}
 
 
 class Explanation(Struct, frozen=True):
@@ -136,7 +138,8 @@ def _subjects(
     subjects = tuple(_with_file(subject, needed_by, read, options) for subject in subjects)
     subjects = _with_verified_advice(subjects, options)
     if read.facts.mixes_user_site:
-        subjects = tuple(replace(subject, notes=(*subject.notes, _USER_SITE)) for subject in subjects)
+        note = _USER_SITE.format_map(_FOR_WINDOWS if read.facts.platform == "win_amd64" else _FOR_POSIX)
+        subjects = tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
     if options.torch is not None or knowledge.target is None:
         return subjects
     if read.facts.torch is not None:

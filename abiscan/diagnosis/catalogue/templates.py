@@ -20,6 +20,11 @@ PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
 """A place in a template: name of a value or fact, and the text if it is absent or not safe for a command."""
 
 
+# Commands below a sentence, which a command cannot be joined with.
+_STARTS_WITH_LEAD: Final = re.compile(r"[^\n]{1,500}:\n")
+_JOINED: Final = re.compile(r"(?:;| &&?)(?: then:?)? \Z")
+
+
 class PlaceValues:
     """Values for places of templates: captured ones, and facts, each computed on first access.
 
@@ -108,6 +113,9 @@ def _fill(template: str, values: PlaceValues, *, command: bool) -> str | None:
         text = value or place[2]
         if text is None:
             return None
-        parts += (template[end : place.start()], text)
+        before = template[end : place.start()]
+        if command and _STARTS_WITH_LEAD.match(text):
+            before = _JOINED.sub("\n", before)
+        parts += (before, text)
         end = place.end()
     return "".join((*parts, template[end:]))

@@ -16,6 +16,7 @@ from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -78,6 +79,7 @@ def _mixed(missing: MissingName) -> Candidates:
         of_c="yes" if missing.name_kind is NameKind.C else "",
         gap="yes" if has_gap else "",
         in_gap="yes" if in_gap else "",
+        on_windows="yes" if platform_of(missing) == "win_amd64" else "",
     )
 
 
