@@ -82,10 +82,16 @@ const searchWith = (hit, row, name) => {
   const finder = finders[name];
   return windows[finder.where](hit, row, finder).map((text) => pattern(finder.pattern).exec(text)).find(Boolean);
 };
-// What a person asks about a message on another line of a short text.
+// What a person asks about a message on another line, above or below a log.
+const typedParts = (text) => {
+  const half = MOST_WITH_QUESTION / 2;
+  if (text.length <= MOST_WITH_QUESTION) return [text];
+  const last = text.slice(-half);
+  return [text.slice(0, half), last.includes("\n") ? last.slice(last.indexOf("\n") + 1) : ""];
+};
 const searchQuestions = (hit, finder) => {
-  if (!finder.asks || hit.text.length > MOST_WITH_QUESTION) return null;
-  const questions = hit.text.match(new RegExp(question, "g")) || [];
+  if (!finder.asks) return null;
+  const questions = typedParts(hit.text).flatMap((part) => part.match(new RegExp(question, "g")) || []);
   return questions.map((text) => pattern(finder.pattern).exec(text)).find(Boolean);
 };
 const collect = (hit, row, names, values) => {

@@ -26,7 +26,8 @@ LOCATION: Final = ("source_file", "source_line", "source_function")
 # Maximum characters before and after an anchor in patterns.
 _BEFORE, _AFTER = 1_024, 2_048
 _BLANKS = re.compile(r"\s{1,8192}")
-# Characters up to which a text is a person's own: the question about an error may be on another line.
+# Characters up to which a text is a person's own: the question about an error may be on another line. In a longer one
+# it is in the first or the last half of them.
 MOST_WITH_QUESTION: Final = 2_000
 # A line with a question, in a text that people typed: no indented source, no error of a program, which may ask
 # `Did you mean`.
@@ -173,10 +174,16 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
 
 def _search_questions(hit: Hit, finder: Finder) -> re.Match[str] | None:
     """What a person asks about a message on another line: the pattern of the message's line in other questions."""
-    if not finder.is_question or len(hit.text) > MOST_WITH_QUESTION:
+    if not finder.is_question:
         return None
-    questions = (found[0] for found in compiled(QUESTION).finditer(hit.text))
+    questions = (found[0] for part in _typed_parts(hit.text) for found in compiled(QUESTION).finditer(part))
     return next(filter(None, map(compiled(finder.pattern, hit.plain).search, questions)), None)
+
+
+def _typed_parts(text: str) -> tuple[str, ...]:
+    """The parts of a text that a person may have typed: all of a short one, what is around a log."""
+    half = MOST_WITH_QUESTION // 2
+    return (text,) if len(text) <= MOST_WITH_QUESTION else (text[:half], text[-half:].partition("\n")[2])
 
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
