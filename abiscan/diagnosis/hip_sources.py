@@ -196,9 +196,7 @@ def _is_between(version: str, first: str, end: str) -> bool:
 
 def on_amd(missing: MissingName) -> MissingName:
     """The same with a GPU of AMD."""
-    log = replace(missing.log, gpu=AMD)
-    known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
-    return MissingName(missing.reference, known, missing.file)
+    return missing.with_knowledge(log=replace(missing.log, gpu=AMD), target=_without_variant(missing.target))
 
 
 def _without_variant(target: TorchBuild | None) -> TorchBuild | None:

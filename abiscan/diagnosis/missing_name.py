@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.log_facts import LogFacts
@@ -45,12 +47,22 @@ class MissingName:
         self.name = reference.name[1:] if is_macho else reference.name
         self.macho = reference.macos or is_macho
 
+    def with_knowledge(self, **changes: Any) -> MissingName:
+        """The same with other members of the knowledge."""
+        return MissingName(self.reference, replace(self.knowledge, **changes), self.file)
+
     # --- the name ---------------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def cxx(self) -> CxxName | None:
         """The parsed name, if it is C++."""
         return parse(self.name)
+
+    @property
+    def parsed(self) -> CxxName:
+        """The same of a name that is C++."""
+        assert self.cxx is not None
+        return self.cxx
 
     @functools.cached_property
     def shown(self) -> str:

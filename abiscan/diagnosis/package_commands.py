@@ -185,8 +185,7 @@ def _page(package: Package, missing: MissingName) -> str | None:
 
 
 def _with_variant(missing: MissingName, target: TorchBuild, variant: str) -> MissingName:
-    knowledge = replace(missing.knowledge, target=replace(target, variant=variant))
-    return MissingName(missing.reference, knowledge, missing.file)
+    return missing.with_knowledge(target=replace(target, variant=variant))
 
 
 def install_named(knowledge: Knowledge) -> tuple[str, ...]:
@@ -289,8 +288,7 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
 
 def _with_any_gpu(missing: MissingName) -> MissingName:
     target = None if missing.target is None else replace(missing.target, variant="", cuda=None)
-    log = replace(missing.log, gpu=NVIDIA)
-    return MissingName(missing.reference, replace(missing.knowledge, target=target, log=log), missing.file)
+    return missing.with_knowledge(target=target, log=replace(missing.log, gpu=NVIDIA))
 
 
 def _may_be_published(package: Package, missing: MissingName) -> bool:

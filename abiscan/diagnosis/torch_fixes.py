@@ -110,8 +110,7 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     if missing.log.is_jetson:
         return f"Install a torch for CUDA: {torch_commands.WHEELS_FOR_JETSON}"
     if missing.knowledge.from_source and not is_for_hip(missing):
-        known_log = replace(missing.knowledge, log=replace(missing.log, gpu=NO_GPU))
-        build = rebuild(MissingName(missing.reference, known_log, missing.file))
+        build = rebuild(missing.with_knowledge(log=replace(missing.log, gpu=NO_GPU)))
         return f"{build}\nor, for a GPU: build torch again with CUDA (USE_CUDA=1, nvcc in PATH), then the extension"
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":

@@ -222,8 +222,7 @@ def for_other_python(package: Package, missing: MissingName) -> MissingName | No
         known, _ = _for_gpu(entry_of_release(wheels.variants, target.version) or (), "", missing)
         pythons = pythons_of_wheel(wheels, target.version)
         if any(map(cuda_major, known)) and pythons and here not in pythons:
-            there = replace(missing.knowledge, environment=replace(environment, python=pythons[-1]))
-            return MissingName(missing.reference, there, missing.file)
+            return missing.with_knowledge(environment=replace(environment, python=pythons[-1]))
     return None
 
 
@@ -248,7 +247,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         if chosen is None or (here is not None and here not in pythons_of_wheel(wheels, version)):
             continue
         build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
-        there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
+        there = missing.with_knowledge(target=build)
         torch = force_reinstall(install_torch(version, there) or "")
         wheel = published_wheel(wheels, package, version, chosen, there).command
         if not stated and torch and not re.search(_OF_ONE_BUILD, wheels.install):

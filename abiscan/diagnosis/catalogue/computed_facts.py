@@ -19,9 +19,18 @@ from abiscan.diagnosis.catalogue import (
     source_facts,
     torch_facts,
 )
-from abiscan.diagnosis.catalogue.name_facts import NAME_FACTS, Facts
+from abiscan.diagnosis.catalogue.name_facts import NAME_FACTS, FactOfName, Facts, facts_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
+from abiscan.diagnosis.causes.template_mangling import fix_for_any_element
+from abiscan.diagnosis.extension_fixes import NEEDS_CHECKOUT
+from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import DCU
+from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.torch_commands import WHEELS_FOR_JETSON
+from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.model.gpu_toolkits import first_toolkit
+from abiscan.ownership import torch_headers
 
 _Fact = Callable[[Values, MissingName], str | None]
 # Releases of packages in a text, by the names that it may give them.
@@ -42,6 +51,32 @@ _RELEASES_ASKED_ABOUT: Final = {
 _RELEASES_NAMED: Final = {"named_vllm": ("vllm",)}
 
 
+_OF_NAME: Final[Mapping[str, FactOfName]] = {
+    # As in wheel tags: `linux_x86_64`, `win_amd64`.
+    "platform": platform_of,
+    # Of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `xpu`.
+    "gpu_vendor": vendor_of,
+    # Whether the GPU is AMD's or Hygon's, or torch is for ROCm.
+    "for_hip": is_for_hip,
+    # What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`.
+    "hip_platform": lambda missing: "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip(),
+    # The compute capability of the only GPU that the text names, and the first CUDA release that compiles for it.
+    "named_capability": lambda missing: missing.log.capability,
+    "toolkit_of_named_gpu": lambda missing: first_toolkit(missing.log.capability),
+    # The words of the text that show that the installed torch is a CPU build.
+    "cpu_build": lambda missing: missing.log.cpu_build,
+    "torch_of_jetson": lambda missing: missing.log.is_jetson and WHEELS_FOR_JETSON,
+    "torch_of_image": lambda missing: missing.log.packager == CONTAINER,
+    # Only wheels of its own ABI tag are for a free-threaded interpreter.
+    "without_gil": lambda missing: missing.log.is_free_threaded,
+    "needs_checkout": lambda _missing: NEEDS_CHECKOUT,
+    # The torch with known headers.
+    "headers_of": lambda _missing: torch_headers.version_read(),
+    # What to change where a text names at::TensorBase::const_data_ptr<T>(), without its mangling.
+    "without_const": fix_for_any_element,
+}
+
+
 def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str, str]]) -> _Fact:
     return lambda _values, missing: next(filter(None, map(releases(missing).get, names)), None)
 
@@ -52,6 +87,7 @@ FACTS: Final[Facts] = {
         *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,
+    **facts_of_name(_OF_NAME),
     **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
     **{
         name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis import torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
-from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import DCU, NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
@@ -36,20 +36,10 @@ def newest_cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
     return toolkit_of_ptx(values.get("newest", ""))
 
 
-def named_capability(_values: Values, missing: MissingName) -> str | None:
-    """The compute capability of the only GPU that the text names: `12.0` for RTX 5090."""
-    return missing.log.capability or None
-
-
 def other_capability(values: Values, missing: MissingName) -> str | None:
     """The same, if the value `gpu` is of another one."""
     named = missing.log.capability
     return named if named and named != capability(values, missing) else None
-
-
-def toolkit_of_named_gpu(_values: Values, missing: MissingName) -> str | None:
-    """The first CUDA release that compiles for that GPU."""
-    return first_toolkit(missing.log.capability)
 
 
 def torch_for_named_gpu(values: Values, missing: MissingName) -> str | None:
@@ -58,7 +48,7 @@ def torch_for_named_gpu(values: Values, missing: MissingName) -> str | None:
     gpu = {"gpu": f"sm_{missing.log.capability.replace('.', '')}"}
     there = missing
     if missing.target is None and (builds := [*missing.knowledge.released_builds(values.get("torch", ""))]):
-        there = MissingName(missing.reference, replace(missing.knowledge, target=builds[0]), missing.file)
+        there = missing.with_knowledge(target=builds[0])
     return torch_for_gpu(gpu, missing) if torch_lacks_gpu(gpu, there) else None
 
 
@@ -124,8 +114,7 @@ def release_lacks_gpu(values: Values, missing: MissingName) -> str | None:
     if "+" not in (missing.log.torch or ""):
         builds = filter(None, map(wheel_rows.cuda_release, torch_commands.variants_of(missing.target.version, missing)))
         targets = [replace(missing.target, cuda=cuda) for cuda in builds]
-        known = (replace(missing.knowledge, target=target) for target in targets)
-        each = [torch_lacks_gpu(values, MissingName(missing.reference, there, missing.file)) for there in known]
+        each = [torch_lacks_gpu(values, missing.with_knowledge(target=target)) for target in targets]
         return "yes" if each and all(each) else None
     return torch_lacks_gpu(values, missing) if missing.target.cuda else None
 
@@ -186,21 +175,6 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     return newest if same is None else f"{same}\nor the newest torch: {newest}"
 
 
-def gpu_vendor(_values: Values, missing: MissingName) -> str | None:
-    """The vendor of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `xpu`."""
-    return vendor_of(missing) or None
-
-
-def for_hip(_values: Values, missing: MissingName) -> str | None:
-    """Set if the GPU is AMD's or Hygon's, or torch is for ROCm."""
-    return "yes" if is_for_hip(missing) else None
-
-
-def hip_platform(_values: Values, missing: MissingName) -> str:
-    """What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`."""
-    return "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip()
-
-
 def with_hip(values: Values, missing: MissingName) -> str | None:
     """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
     retells the message (value `prose`) and names neither a GPU of NVIDIA nor its compiler alone."""
@@ -255,11 +229,6 @@ def for_cpu(_values: Values, missing: MissingName) -> str | None:
     variant; on macOS."""
     is_cpu = vendor_of(missing) in WITHOUT_CUDA_CODE or (missing.target and missing.target.variant == "cpu")
     return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
-
-
-def cpu_build(_values: Values, missing: MissingName) -> str | None:
-    """The words of the text that show that the installed torch is a CPU build."""
-    return missing.log.cpu_build or None
 
 
 def gpu_is_newer(values: Values, _missing: MissingName) -> str | None:

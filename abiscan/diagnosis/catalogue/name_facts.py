@@ -10,6 +10,7 @@ from abiscan.diagnosis.missing_name import MissingName
 
 Facts = Mapping[str, Callable[[Mapping[str, str], MissingName], str | None]]
 """Functions of captured values and the missing name, by the name of the fact; None if it is unknown."""
+FactOfName = Callable[[MissingName], str | bool | None]
 
 
 def _pinned_torch(missing: MissingName) -> str:
@@ -23,7 +24,7 @@ def _python(missing: MissingName) -> str | None:
     return None if here is None else str(here)
 
 
-_OF_NAME: Final[Mapping[str, Callable[[MissingName], str | None]]] = {
+_OF_NAME: Final[Mapping[str, FactOfName]] = {
     "shown_name": lambda missing: missing.shown,
     "exported_text": lambda missing: missing.exported_text,
     "needing_file": lambda missing: missing.file.file_name,
@@ -32,17 +33,22 @@ _OF_NAME: Final[Mapping[str, Callable[[MissingName], str | None]]] = {
     "target_label": lambda missing: missing.target_label,
     "target_version": lambda missing: None if missing.target is None else missing.target.version,
     "pinned_torch": _pinned_torch,
-    "torch_from_source": lambda missing: "yes" if missing.knowledge.target_from_source else None,
+    "torch_from_source": lambda missing: missing.knowledge.target_from_source,
     "python": _python,
     # The commands that build the file of the error from source.
     "rebuild_file": extension_fixes.rebuild,
     "project_release": lambda missing: missing.log.project_release,
-    "is_nightly": lambda missing: "yes" if missing.log.is_nightly else None,
+    "is_nightly": lambda missing: missing.log.is_nightly,
 }
 
 
-def _of_name(read: Callable[[MissingName], str | None]) -> Callable[[Mapping[str, str], MissingName], str | None]:
-    return lambda _values, missing: read(missing) or None
+def facts_of_name(table: Mapping[str, FactOfName]) -> Facts:
+    """Facts that need no captured values; one that holds is `yes`."""
+    return {name: _of_name(read) for name, read in table.items()}
 
 
-NAME_FACTS: Final[Facts] = {name: _of_name(read) for name, read in _OF_NAME.items()}
+def _of_name(read: FactOfName) -> Callable[[Mapping[str, str], MissingName], str | None]:
+    return lambda _values, missing: "yes" if (found := read(missing)) is True else found or None
+
+
+NAME_FACTS: Final[Facts] = facts_of_name(_OF_NAME)

@@ -174,8 +174,7 @@ def build_of_clone(values: Values, missing: MissingName) -> str | None:
 def reinstall_with_cuda(values: Values, missing: MissingName) -> str | None:
     """The same where a CPU build of torch is of no use."""
     if not missing.log.gpu and not is_for_hip(missing):
-        known = replace(missing.knowledge, log=replace(missing.log, gpu=NVIDIA))
-        missing = MissingName(missing.reference, known, missing.file)
+        missing = missing.with_knowledge(log=replace(missing.log, gpu=NVIDIA))
     return reinstall_package(values, missing)
 
 
@@ -291,8 +290,7 @@ def cuda_build(values: Values, missing: MissingName) -> str | None:
     no_cuda = no_cuda or wheel_rows.platform_of(missing) == "macosx"
     if no_cuda or not missing.knowledge.target_from_source or hip_project(values, missing) is None:
         return None
-    known = replace(missing.knowledge, log=replace(missing.log, gpu=NVIDIA))
-    missing = MissingName(missing.reference, known, missing.file)
+    missing = missing.with_knowledge(log=replace(missing.log, gpu=NVIDIA))
     return extension_fixes.rebuild(missing, project=built_project(values, missing))
 
 
@@ -390,8 +388,7 @@ def _with_torch(text: str, missing: MissingName) -> MissingName | None:
     version, _, label = text.partition("+")
     if not versions.is_release(version):
         return None
-    target = TorchBuild(TorchKind.RELEASE, version, label, None, None, None, None, None)
-    return MissingName(missing.reference, replace(missing.knowledge, target=target), missing.file)
+    return missing.with_knowledge(target=TorchBuild(TorchKind.RELEASE, version, label, None, None, None, None, None))
 
 
 def replace_with_built_torch(values: Values, missing: MissingName) -> str | None:
@@ -408,11 +405,6 @@ def install_built_torch(values: Values, missing: MissingName) -> str | None:
     there = _with_torch(values.get("built", ""), missing)
     wanted = f"torch=={version}" if version.count(".") > 1 else f'"torch=={version}.*"'
     return None if there is None else torch_commands.install_torch(version, there) or f"pip install {wanted}"
-
-
-def needs_checkout(_values: Values, _missing: MissingName) -> str:
-    """The condition of `abiscan fix --apply`."""
-    return extension_fixes.NEEDS_CHECKOUT
 
 
 def hip_project(values: Values, missing: MissingName) -> str | None:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
-
-
-def platform(_values: Values, missing: MissingName) -> str:
-    """The platform, as in wheel tags: `linux_x86_64`, `win_amd64`."""
-    return wheel_rows.platform_of(missing)
 
 
 def module_of_checkout(values: Values, _missing: MissingName) -> str | None:
@@ -19,11 +13,6 @@ def module_of_checkout(values: Values, _missing: MissingName) -> str | None:
     file = values.get("file", "")
     is_module = re.search(r"\.(?:cpython-\d|abi3)", file) is not None
     return "yes" if is_module and not re.search(r"(?:site|dist)-packages", file) else None
-
-
-def without_gil(_values: Values, missing: MissingName) -> str | None:
-    """Given where the interpreter is a free-threaded build, for which only wheels of its own ABI tag are."""
-    return "yes" if missing.log.is_free_threaded else None
 
 
 def is_this_python(values: Values, missing: MissingName) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from abiscan.diagnosis import generated_modules, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
-from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.safe_names import safe
@@ -46,11 +45,6 @@ def has_header(values: Values, _missing: MissingName) -> str | None:
     """Whether a recent torch (`headers_of`) has the `header`: `yes` or `no`."""
     there = torch_headers.has_header(values.get("header", ""))
     return None if there is None else "yes" if there else "no"
-
-
-def headers_of(_values: Values, _missing: MissingName) -> str:
-    """The torch with known headers."""
-    return torch_headers.version_read()
 
 
 def target_before_1(_values: Values, missing: MissingName) -> str | None:
@@ -117,8 +111,3 @@ def header_package(values: Values, missing: MissingName) -> str | None:
 def operator_namespace(values: Values, _missing: MissingName) -> str | None:
     """The namespace of an operator that replaces a function of the value `module`."""
     return safe(module_name.operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None
-
-
-def without_const(_values: Values, missing: MissingName) -> str:
-    """What to change where a text names at::TensorBase::const_data_ptr<T>(), without its mangling."""
-    return template_mangling.fix_for_any_element(missing)

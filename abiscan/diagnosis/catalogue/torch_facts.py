@@ -69,16 +69,6 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
     return command or torch_commands.from_package_index(version, missing)
 
 
-def torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
-    """Where torch for a Jetson is; None on other machines."""
-    return torch_commands.WHEELS_FOR_JETSON if missing.log.is_jetson else None
-
-
-def torch_of_image(_values: Values, missing: MissingName) -> str | None:
-    """Set if torch is of a container of NVIDIA."""
-    return "yes" if missing.log.packager == CONTAINER else None
-
-
 def explain_release(_values: Values, missing: MissingName) -> str:
     """`abiscan explain` for the release of the torch that the text names, else of the torch in the command's Python."""
     return _explain('torch.__version__.split("+")[0]', missing)

@@ -149,8 +149,7 @@ def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
 
 def _same_instance(missing: MissingName, form: RelatedExport) -> bool:
     """Whether the common template arguments are equal: `f<long>` and `f<long, 0>`, but not `f<int>`."""
-    assert missing.cxx is not None
-    mine, theirs = missing.cxx.template_args or (), form.parsed.template_args or ()
+    mine, theirs = missing.parsed.template_args or (), form.parsed.template_args or ()
     return all(a == b for a, b in zip(mine, theirs, strict=False))
 
 

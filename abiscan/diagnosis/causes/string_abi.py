@@ -209,12 +209,11 @@ def _is_older_counterpart(missing: MissingName, counterpart: RelatedExport) -> b
 
 def _abi_of(missing: MissingName, counterparts: list[RelatedExport]) -> str | None:
     """The ABI of the symbol: from its types, or from the tag that distinguishes it from its counterpart."""
-    assert missing.cxx is not None
     abi = string_abi(missing.name)
     if abi is not None:
         return abi
-    if counterparts or (missing.cxx.has_cxx11_tag and not missing.is_torch_name):
-        return "new" if missing.cxx.has_cxx11_tag else "old"
+    if counterparts or (missing.parsed.has_cxx11_tag and not missing.is_torch_name):
+        return "new" if missing.parsed.has_cxx11_tag else "old"
     return None
 
 
@@ -266,9 +265,8 @@ def _of_torch(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]]
 
 def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]] | None:
     """The same of a symbol of another library."""
-    assert missing.cxx is not None
     # Distributions compile with the C++11 string since GCC 5; the old one comes from a flag, usually that of torch.
-    torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
+    torch_types = any(f"{scope}::" in missing.parsed.signature for scope in torch_names.NAMESPACES)
     if missing.namespace == "std" or missing.file.is_torch_itself or torch_types:
         return None
     # An unknown library is more often missing, or another release, than built with the other ABI. For a function of the

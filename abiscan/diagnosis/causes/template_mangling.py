@@ -63,8 +63,7 @@ def causes(missing: MissingName) -> Candidates:
 def _two_compilers(missing: MissingName) -> Candidates:
     """Libraries of a torch source build that two compilers built: each has its own mangling of constrained
     templates."""
-    assert missing.cxx is not None
-    arguments = missing.cxx.template_args or ()
+    arguments = missing.parsed.template_args or ()
     # `std::enable_if_t<..., int> = 0`: all manglings have the argument, only Clang's has its declaration.
     if not arguments or arguments[-1] != "0" or not missing.exported_in or missing.file.facts is not None:
         return
@@ -80,13 +79,12 @@ def _two_compilers(missing: MissingName) -> Candidates:
 
 
 def _other_compiler(missing: MissingName) -> Candidates:
-    assert missing.cxx is not None
     if missing.exported_in:
         return  # some release exports this spelling: it is a symbol of libtorch
-    if missing.macho and not (missing.cxx.declares_parameters and _is_of_macos(missing)):
+    if missing.macho and not (missing.parsed.declares_parameters and _is_of_macos(missing)):
         return  # macOS has its own std
     forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
-    declares = missing.cxx.declares_parameters
+    declares = missing.parsed.declares_parameters
     if not forms and (not declares or _for_int64(missing)):
         return
     evidence = []
@@ -108,8 +106,7 @@ def _other_compiler(missing: MissingName) -> Candidates:
 
 def _readable(missing: MissingName) -> Candidates:
     """A readable name of a template that some releases constrain: Clang's mangling may be the one that is missing."""
-    assert missing.cxx is not None
-    arguments = missing.cxx.template_args or ()
+    arguments = missing.parsed.template_args or ()
     # MSVC's decoration, which Clang writes on Windows too, has no constraints.
     if not missing.reference.demangled or not arguments or platform_of(missing) == "win_amd64":
         return
@@ -127,7 +124,7 @@ def _readable(missing: MissingName) -> Candidates:
     releases = meant.exported_in.text()
     libtorch = "the older Clang that compiled libtorch for macOS" if missing.macho else "GCC, the compiler of libtorch"
     words = f"which Clang 18 and later mangle differently from {libtorch} (Tn..., enable_if)"
-    evidence = [f"torch {releases} declares {missing.cxx.qualified} with a constrained parameter, {words}."]
+    evidence = [f"torch {releases} declares {missing.parsed.qualified} with a constrained parameter, {words}."]
     if missing.log.rejected_name:
         evidence.append("c++filt of binutils 2.40 cannot read such a name.")
     # With the constraint in its arguments, the name is of headers of these releases.
@@ -137,7 +134,9 @@ def _readable(missing: MissingName) -> Candidates:
     score = 0.9 if missing.log.rejected_name else undecided
     # A linker that failed left no file with dynamic symbols.
     file = "OBJECT.o" if missing.reference.link_time else "-u FILE" if missing.macho else "-D FILE"
-    evidence.append(f"The mangled name decides: nm {file} | grep {safe(missing.cxx.base, 'NAME')} | abiscan explain -")
+    evidence.append(
+        f"The mangled name decides: nm {file} | grep {safe(missing.parsed.base, 'NAME')} | abiscan explain -"
+    )
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, _is_in_target(meant)))
 
 
@@ -221,7 +220,6 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
         in_target: whether the target exports it.
         beginning: of the name, if its end is unknown.
     """
-    assert missing.cxx is not None
     plain = _unconstrained(missing)
     again = plain is not None and bool(plain.in_target) and not missing.knowledge.target_is_assumed
     since = releases.partition("-")[0]
@@ -232,9 +230,9 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
         return compiled
     ways: list[str] = []
     if again:
-        declared = f"{missing.target_label} declares {missing.cxx.base} without the constraint"
+        declared = f"{missing.target_label} declares {missing.parsed.base} without the constraint"
         ways.append(f"build it again: {declared}, so any compiler will do. DIRECTORY: {tree}\n{build}")
-    if rewrite and missing.cxx.base == "const_data_ptr":
+    if rewrite and missing.parsed.base == "const_data_ptr":
         write = "abiscan fix --apply --select const-data-ptr DIRECTORY"
         rewrite += (
             f": {write}, then the same command  # {extension_fixes.REWRITES}"
@@ -268,7 +266,6 @@ def _compile_again(missing: MissingName, rewrite: str, *, any_compiler: bool) ->
         rewrite: which accessor to use; empty if none helps.
         any_compiler: whether any compiler will do.
     """
-    assert missing.cxx is not None
     is_clang_alone = missing.macho or is_for_hip(missing)
     compiled = extension_fixes.compile_again(
         missing, "" if any_compiler or is_clang_alone else "; export CC=gcc CXX=g++"
@@ -290,17 +287,16 @@ def _compile_again(missing: MissingName, rewrite: str, *, any_compiler: bool) ->
 
 def _rewrite(missing: MissingName, beginning: str | None) -> str:
     """Which accessor to use; empty if none helps."""
-    assert missing.cxx is not None
-    if missing.cxx.base not in ("const_data_ptr", "mutable_data_ptr"):
+    if missing.parsed.base not in ("const_data_ptr", "mutable_data_ptr"):
         return ""
-    argument = (missing.cxx.template_args or ("T",))[0]
+    argument = (missing.parsed.template_args or ("T",))[0]
     element = argument.removesuffix(" const")
     is_const, argument = element != argument, element
     if beginning is not None:
-        at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
+        at = beginning.find(f"{missing.parsed.base}I") + len(missing.parsed.base) + 1
         argument = _BUILTIN.get(beginning[at : at + 1], "T")
     # `unsigned char` is two words.
-    letter = missing.name.partition(f"{missing.cxx.base}I")[2].removeprefix("K")[:1]
+    letter = missing.name.partition(f"{missing.parsed.base}I")[2].removeprefix("K")[:1]
     named = _BUILTIN.get(letter, "T")
     argument = "int64_t" if argument == ("long long" if missing.macho else "long") else safe(argument, named)
     accessor = _data_ptr(missing, beginning or missing.name, argument)
@@ -312,8 +308,7 @@ def _rewrite(missing: MissingName, beginning: str | None) -> str:
 
 def _unconstrained(missing: MissingName) -> RelatedExport | None:
     """The same function as headers of other releases declare it, without the constrained parameter."""
-    assert missing.cxx is not None
-    arguments = missing.cxx.template_args or ()
+    arguments = missing.parsed.template_args or ()
     return next((f for f in missing.related if arguments and f.parsed.template_args == arguments[:-1]), None)
 
 
@@ -327,7 +322,6 @@ def _other_release(missing: MissingName) -> str:
 
 def _data_ptr(missing: MissingName, name: str, argument: str) -> str:
     """The accessor with one mangling and the releases that export it; empty if none does."""
-    assert missing.cxx is not None
     element, releases = re.search(_ELEMENT, name), missing.knowledge.releases
     exported = ""
     if element is not None and releases is not None and missing.known_versions:
@@ -347,11 +341,10 @@ _INTEGER: Final = "integer-type"
 
 def _darwin_integers(missing: MissingName) -> Candidates:
     """`long` where int64_t of macOS is `long long`: libtorch instantiates its templates for int64_t."""
-    assert missing.cxx is not None
-    arguments = missing.cxx.template_args or ()
+    arguments = missing.parsed.template_args or ()
     if not missing.macho or not any(argument in ("long", "unsigned long") for argument in arguments):
         return
-    if missing.cxx.declares_parameters and _is_of_macos(missing):
+    if missing.parsed.declares_parameters and _is_of_macos(missing):
         yield from _long_of_clang(missing)
         return
     evidence = [
@@ -370,16 +363,14 @@ def _darwin_integers(missing: MissingName) -> Candidates:
 
 
 def _other_integer(written: str, integer: str, missing: MissingName) -> str:
-    assert missing.cxx is not None
     other = " (or uint64_t)" if written == "long" else ""
-    code = f"Replace {written} with {integer}{other}: {safe(missing.cxx.base, 'f')}<{integer}>()"
+    code = f"Replace {written} with {integer}{other}: {safe(missing.parsed.base, 'f')}<{integer}>()"
     return code if missing.reference.link_time else f"{code}\nor: with only the wheel: {_other_release(missing)}"
 
 
 def _long_of_clang(missing: MissingName) -> Candidates:
     """The same with the mangling of Clang 18: with int64_t alone, the symbol is still missing."""
-    assert missing.cxx is not None
-    wanted = tuple(re.sub(r"\blong\b", "long long", each) for each in missing.cxx.template_args or ())
+    wanted = tuple(re.sub(r"\blong\b", "long long", each) for each in missing.parsed.template_args or ())
     forms = [form for form in missing.related if form.parsed.template_args == wanted]
     evidence = [
         "int64_t is long long on macOS and long on Linux; libtorch instantiates its templates for int64_t.",
@@ -395,7 +386,6 @@ def _long_of_clang(missing: MissingName) -> Candidates:
 
 def _windows_integers(missing: MissingName) -> Candidates:
     """`long` has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
-    assert missing.cxx is not None
     # A readable name of MSVC's tools that is looked up has the types of Linux, where int64_t is long.
     if missing.reference.demangled:
         return
@@ -410,7 +400,6 @@ def _windows_integers(missing: MissingName) -> Candidates:
 
 def _linux_integers(missing: MissingName) -> Candidates:
     """`long long` on Linux, where int64_t is `long`."""
-    assert missing.cxx is not None
     if missing.macho or missing.reference.msvc or missing.exported_in:
         return
     forms = _for_int64(missing)
@@ -421,13 +410,13 @@ def _linux_integers(missing: MissingName) -> Candidates:
     evidence = [
         f"The template argument is {written}.",
         "int64_t is long on Linux and long long on Windows and macOS; libtorch instantiates its templates for int64_t.",
-        *([_of_clang(missing, missing.name)] if missing.cxx.declares_parameters else ()),
+        *([_of_clang(missing, missing.name)] if missing.parsed.declares_parameters else ()),
         *(f"torch {form.where} exports {form.name}." for form in forms[:1]),
         missing.exported_text,
     ]
     integer = "uint64_t" if written.startswith("unsigned") else "int64_t"
     fix = _other_integer(written, integer, missing)
-    if forms and missing.cxx.declares_parameters:
+    if forms and missing.parsed.declares_parameters:
         meant = MissingName(replace(missing.reference, name=forms[0].name), missing.knowledge, missing.file)
         fix = f"Replace {written} with {integer} first. Then:\n{_fix(meant, *_where(forms))}"
     score = 0.8 if missing.related else 0.6
@@ -438,8 +427,7 @@ def _linux_integers(missing: MissingName) -> Candidates:
 
 def _for_int64(missing: MissingName) -> list[RelatedExport]:
     """The same function for int64_t of Linux, where the name is for `long long`, with or without the constraint."""
-    assert missing.cxx is not None
-    arguments = missing.cxx.template_args or ()
+    arguments = missing.parsed.template_args or ()
     wanted = tuple("long" if each == "long long" else each for each in arguments)
     if wanted == arguments or missing.macho or missing.exported_in:
         return []
