@@ -196,18 +196,21 @@ def _target_exports(symbol: str, subject: RuleSubject) -> bool:
 def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], subject: RuleSubject) -> Finding:
     severities = [_severity(rule, pattern, imported, subject) for imported, pattern in hits]
     gravest = min(range(len(hits)), key=lambda at: severities[at].rank)
-    bound = subject.bound_functions() if rule.bound_functions else ()
-    names = [f"`{each}`" for each in bound] or sorted(
-        {readable(subject.parse(imported.symbol.name), imported) for imported, _pattern in hits}
-    )
+    templates = rule.texts_for(hits[gravest][1])
     fields = {
         "target": target_text(subject),
         "module": subject.module,
         "count": _counted(len(hits), "import"),
-        "names": f"{'' if bound or not rule.bound_functions else 'imports '}{shortened(names)}",
+        "names": "",
         "exported_in": "",
     }
-    if any("{exported_in}" in template for template in rule.texts_for(hits[gravest][1])):
+    if any("{names}" in template for template in templates):
+        bound = subject.bound_functions() if rule.bound_functions else ()
+        names = [f"`{each}`" for each in bound] or sorted(
+            {readable(subject.parse(imported.symbol.name), imported) for imported, _pattern in hits}
+        )
+        fields["names"] = f"{'' if bound or not rule.bound_functions else 'imports '}{shortened(names)}"
+    if any("{exported_in}" in template for template in templates):
         fields["exported_in"] = ranges_text(known_ranges(hits[gravest][0], subject), subject.span)
     symbols = tuple(sorted(imported.symbol.name for imported, _pattern in hits))
     return make_finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -92,8 +93,12 @@ def fill_causes(rows: Iterable[AnswerCause], values: PlaceValues) -> Candidates:
     """The causes with conditions that hold, and the values in their places."""
     for row in rows:
         if values.hold(row.when):
-            evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)
-            yield Candidate(row.cause, row.score, tuple(evidence), "\n".join(fix))
+            evidence = tuple(_lines(row.evidence, values, command=False))
+            yield Candidate(row.cause, row.score, evidence, partial(_fix, row, values))
+
+
+def _fix(row: AnswerCause, values: PlaceValues) -> str:
+    return "\n".join(_lines(row.fix, values, command=True))
 
 
 def _lines(lines: Iterable[Line], values: PlaceValues, *, command: bool) -> Iterator[str]:

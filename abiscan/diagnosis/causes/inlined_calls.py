@@ -4,7 +4,7 @@ The calls are rows of `catalogue/inlined_calls.toml`."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from abiscan.data import read_table
 from abiscan.diagnosis import extension_fixes
@@ -35,8 +35,10 @@ def causes(missing: MissingName) -> Candidates:
         f"An inline function in {row.header} calls {missing.shown}.",
         f"Called from source code as: {row.called_by}.",
     )
-    fix = extension_fixes.rebuild(missing)
-    if row.instead:
-        fix += f"\nor: Use {row.instead}."
     # It explains the origin of the name; the release or ABI explains why it is missing.
-    yield Candidate(CauseId.INLINED_CALL, 0.4, evidence, fix)
+    yield Candidate(CauseId.INLINED_CALL, 0.4, evidence, partial(_fix, row, missing))
+
+
+def _fix(row: InlinedCall, missing: MissingName) -> str:
+    instead = f"\nor: Use {row.instead}." if row.instead else ""
+    return f"{extension_fixes.rebuild(missing)}{instead}"
