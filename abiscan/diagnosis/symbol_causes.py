@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterator
+from types import ModuleType
 
 from msgspec.structs import replace
 
@@ -28,9 +30,7 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
         if cuda_on_macos.needs_symbol(missing):
             return tuple(row_causes("cuda-on-macos", missing, needed=missing.shown))
     is_versioned = reference.version is not None or reference.library is not None
-    skipped = NOT_OF_TORCH if missing.cxx is not None and missing.is_torch_name and not is_versioned else ()
-    # A scan without a missing symbol imports none of them.
-    modules = [importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in MODULES if name not in skipped]
+    modules = _modules(of_torch=missing.cxx is not None and missing.is_torch_name and not is_versioned)
     causes = ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]
     if causes and causes[0].cause is CauseId.TEMPLATE_MANGLING and causes[0].confidence is Confidence.HIGH:
         # The name is of another compiler: no release of torch exports it, whatever its signature.
@@ -38,6 +38,17 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     if missing.knowledge.target_from_source:
         return tuple(_of_source_build(causes, missing))
     return causes
+
+
+@functools.cache
+def _modules(*, of_torch: bool) -> tuple[ModuleType, ...]:
+    """The modules, of which a scan without a missing symbol imports none.
+
+    Args:
+        of_torch: for a C++ symbol of torch without a symbol version.
+    """
+    names = [name for name in MODULES if not (of_torch and name in NOT_OF_TORCH)]
+    return tuple(importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in names)
 
 
 def _of_source_build(causes: tuple[Candidate, ...], missing: MissingName) -> Iterator[Candidate]:

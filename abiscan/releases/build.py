@@ -137,6 +137,11 @@ class SymbolHistory(Struct, frozen=True, dict=True):
         return sum(1 << i for i, export in enumerate(self.exports) if export is not None)
 
     @cached_property
+    def libraries(self) -> tuple[str, ...]:
+        """Sonames of the libraries that define the symbol in some build, that of the oldest build first."""
+        return tuple(dict.fromkeys(export.library for export in self.exports if export is not None))
+
+    @cached_property
     def exported_in(self) -> ReleaseRanges:
         """The versions that export the symbol.
 

@@ -229,10 +229,10 @@ class ReleaseIndex:
 
     def exports(self, build: Build, name: str) -> ReleaseExport | None:
         """The export of `name` by `build`, whether or not the name is torch's own."""
-        if not recorded(name):
-            return None
         kept = self._names.setdefault(build.machine, {})
         if name not in kept:
+            if not recorded(name):
+                return None
             self.lookup((name,), build.machine, of_others=True)
         history = kept[name]
         place = self._position_of(build)

@@ -41,7 +41,13 @@ class DeclaredTorch(Struct, frozen=True):
 
     def admits_release(self, version: str) -> bool:
         """Whether a public version satisfies every specifier, ignoring labels in the specifiers."""
-        return all(_admits(re.sub(_LABEL, "", specifier), version, version) for specifier in self.specifiers)
+        return _admit_release(self.specifiers, version)
+
+
+# The files of a package are checked against the same releases.
+@functools.lru_cache(maxsize=1024)
+def _admit_release(specifiers: tuple[str, ...], version: str) -> bool:
+    return all(_admits(re.sub(_LABEL, "", specifier), version, version) for specifier in specifiers)
 
 
 # A local version label in a specifier: `==2.6.0+cu118`.

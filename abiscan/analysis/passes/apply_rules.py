@@ -74,7 +74,7 @@ def _subject(record: FileRecord) -> RuleSubject:
         history = index.history(name, machine)
         if history is None:
             return None if index.known_omitted(name) is not None else ()
-        return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
+        return history.libraries
 
     return RuleSubject(
         facts=record.facts,
