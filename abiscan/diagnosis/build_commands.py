@@ -46,7 +46,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     # No wheel of a package that it imports is for a source build either.
     named = (package, *filter(None, map(packages_by_name().get, others)))
     used = (packages_by_name()[name] for each in named for name in each.uses) if _has_no_wheels(missing) else ()
-    alike = (each for each in (*named, *used) if _is_built_alike(each, package))
+    variables = variables_of_build(package)
+    alike = (each for each in (*named, *used) if is_built_by_pip(each) and variables_of_build(each) == variables)
     built = tuple({each.name: each for each in (package, *alike)}.values())
     if is_for_hip(missing) and any(each.hip or each.rocm_wheels for each in built):
         return "\n".join(_with_hip(built, missing))
@@ -292,10 +293,6 @@ def variables_of_build(package: Package) -> tuple[str, ...]:
 def is_built_by_pip(package: Package) -> bool:
     """Whether pip builds the package from the index or its repository, so that others can be in the same command."""
     return not package.command and (package.sdist or bool(package.repository))
-
-
-def _is_built_alike(other: Package, package: Package) -> bool:
-    return is_built_by_pip(other) and variables_of_build(other) == variables_of_build(package)
 
 
 def with_build_tools(

@@ -14,7 +14,6 @@ from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import release_to_build, requirement
 from abiscan.model import versions
-from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.ownership.vendors import vendor_of_library
 
@@ -194,10 +193,7 @@ def _is_between(version: str, first: str, end: str) -> bool:
     return at is None or ((low is None or at >= low) and (high is None or at < high))
 
 
-def on_amd(missing: MissingName) -> MissingName:
-    """The same with a GPU of AMD."""
-    return missing.with_knowledge(log=replace(missing.log, gpu=AMD), target=_without_variant(missing.target))
-
-
-def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
-    return None if target is None else replace(target, variant="", cuda=None)
+def with_gpu_of(vendor: str, missing: MissingName) -> MissingName:
+    """The same with a GPU of a vendor, and a torch for it."""
+    target = None if missing.target is None else replace(missing.target, variant="", cuda=None)
+    return missing.with_knowledge(target=target, log=replace(missing.log, gpu=vendor))

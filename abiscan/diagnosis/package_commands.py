@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from abiscan.diagnosis.build_commands import BUILD, build
 from abiscan.diagnosis.catalogue.load_packages import (
     package_of_file,
-    package_of_namespace,
-    package_of_operators,
     packages_by_name,
+    packages_by_namespace,
+    packages_by_operators,
     wheels_by_id,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.hip_sources import hip_port, is_for_hip, vendor_of
+from abiscan.diagnosis.hip_sources import hip_port, is_for_hip, vendor_of, with_gpu_of
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.gpu_vendors import NO_GPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
@@ -86,7 +86,7 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     path = missing.file.path or missing.file.importer
     found = package_of_file(path) if path else None
     if found is None and name is not None:
-        found = package_of_file(name) or package_of_operators(name)
+        found = package_of_file(name) or packages_by_operators().get(name)
     is_of_project = missing.is_torch_name or is_torch_library(missing.name)
     if missing.log.project not in companions.COMPANIONS:  # which texts name beside torch
         vendor = vendor_of_library(missing.name)
@@ -94,7 +94,7 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     if found is None and is_of_project and not path and missing.log.project:
         found = packages_by_name().get(missing.log.project)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
-        found = package_of_namespace(missing.namespace)
+        found = packages_by_namespace().get(missing.namespace)
     return found
 
 
@@ -248,7 +248,7 @@ def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:
     if not ways and missing.target is not None:
         torch = install_torch(missing.target.version, missing, cuda="")
         forced = "" if torch is None else force_reinstall(torch)
-        built = build(package, _with_any_gpu(missing))
+        built = build(package, with_gpu_of(NVIDIA, missing))
         ways = (forced or "Install such a build for this platform first", *(() if built is None else (built,)))
     return ("\n".join((f"{lead}:", *ways)),)
 
@@ -284,11 +284,6 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
     if not is_command or (any(wheels.with_torch for wheels in rows) and (package.ended or near)):
         return ("\n".join((lead, *commands, f"or: {source}")),)
     return ("\n".join((f"{none}. Build it:", source, f"or {lead[0].lower()}{lead[1:]}", *commands)),)
-
-
-def _with_any_gpu(missing: MissingName) -> MissingName:
-    target = None if missing.target is None else replace(missing.target, variant="", cuda=None)
-    return missing.with_knowledge(target=target, log=replace(missing.log, gpu=NVIDIA))
 
 
 def _may_be_published(package: Package, missing: MissingName) -> bool:

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from abiscan.diagnosis import explain
 from abiscan.diagnosis.build_commands import build
-from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, package_of_namespace
+from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, packages_by_namespace
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
@@ -184,10 +184,10 @@ def test_a_file_is_of_a_package(path: str, name: str | None) -> None:
 
 
 def test_a_namespace_is_of_a_package() -> None:
-    found = package_of_namespace("c10_npu")
+    found = packages_by_namespace().get("c10_npu")
     assert found is not None
     assert found.name == "torch-npu"
-    assert package_of_namespace("c10") is None
+    assert packages_by_namespace().get("c10") is None
 
 
 def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:

@@ -6,7 +6,8 @@ from abiscan.diagnosis import extension_fixes, package_commands
 from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_facts import built_project, hip_project
-from abiscan.diagnosis.hip_sources import hip_note, is_for_hip, on_amd
+from abiscan.diagnosis.hip_sources import hip_note, is_for_hip, with_gpu_of
+from abiscan.diagnosis.messages.gpu_vendors import AMD
 from abiscan.diagnosis.missing_name import MissingName
 
 
@@ -20,7 +21,7 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
     """The builds of the package of the message that compile with HIP; None if no such source is known."""
     if hip_project(values, missing) is None:
         return None
-    there = missing if is_for_hip(missing) else on_amd(missing)
+    there = missing if is_for_hip(missing) else with_gpu_of(AMD, missing)
     project, named = built_project(values, missing), missing.log.projects
     # A file in the message may be of another package than those that the text names.
     return extension_fixes.rebuild(there, project, named if project in named else ())

@@ -102,20 +102,12 @@ def is_file_of_package(module: str) -> bool:
 
 
 @cache
-def _packages_by_operators() -> Mapping[str, Package]:
+def packages_by_operators() -> Mapping[str, Package]:
+    """The packages by the namespaces of their operators for torch: vllm for `_moe_C`."""
     return {namespace: package for package in load_packages().package for namespace in package.operators}
 
 
-def package_of_operators(namespace: str) -> Package | None:
-    """The package that registers operators for torch in a namespace: vllm for `_moe_C`."""
-    return _packages_by_operators().get(namespace)
-
-
 @cache
-def _packages_by_namespace() -> Mapping[str, Package]:
+def packages_by_namespace() -> Mapping[str, Package]:
+    """The packages by their top-level C++ namespaces."""
     return {namespace: package for package in load_packages().package for namespace in package.namespaces}
-
-
-def package_of_namespace(namespace: str) -> Package | None:
-    """The package of a top-level C++ namespace."""
-    return _packages_by_namespace().get(namespace)

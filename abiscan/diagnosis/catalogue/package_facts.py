@@ -22,8 +22,8 @@ from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import is_for_hip, on_amd, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of, with_gpu_of
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.named_release import named_release, requirement
 from abiscan.diagnosis.safe_names import normalised, safe
@@ -342,7 +342,7 @@ def build_of_project(values: Values, missing: MissingName) -> str | None:
 def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
     if gpu_facts.with_hip(values, missing) and not vendor_of(missing):
-        missing = on_amd(missing)
+        missing = with_gpu_of(AMD, missing)
     return extension_fixes.build_tree(missing, built_project(values, missing))
 
 

@@ -114,7 +114,8 @@ def _other_build(missing: MissingName) -> Candidates:
                 extension_fixes.rebuild(missing),
             )
         return
-    if target.variant == "cpu" and _is_exported_by_gpu_libraries(missing):
+    of_gpus = (accelerator_of(library) in ("CUDA", "ROCm") for library in missing.libraries)
+    if target.variant == "cpu" and missing.libraries and all(of_gpus):
         # gpu_builds covers it: no CPU build has the symbol.
         return
     evidence = []
@@ -189,10 +190,6 @@ def _releases_of(version: str) -> str:
     if versions.is_release(version):
         return f"torch {version} exports"
     return f"Releases near {version} export"
-
-
-def _is_exported_by_gpu_libraries(missing: MissingName) -> bool:
-    return bool(missing.libraries) and all(accelerator_of(library) in ("CUDA", "ROCm") for library in missing.libraries)
 
 
 def _build_of_source(missing: MissingName) -> str:

@@ -7,7 +7,7 @@ import re
 
 from abiscan.diagnosis import extension_fixes, package_commands
 from abiscan.diagnosis.catalogue.code_causes import row_causes
-from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_namespace
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_namespace
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package
@@ -111,7 +111,7 @@ def _cxx_name(missing: MissingName) -> Candidates:
 
 def _of_other_package(missing: MissingName) -> Candidates:
     """The namespace is that of another package, which links no extension for it: its library is loaded before."""
-    package = package_of_namespace(missing.namespace or "")
+    package = packages_by_namespace().get(missing.namespace or "")
     if package is None or not package.modules or not missing.file.path or missing.reference.status is Status.MISSING:
         return
     yield from row_causes(

@@ -11,7 +11,6 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
-from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import accelerator_of
 
 # Prefixes that hipify writes in file names, and names of ROCm variants.
@@ -41,14 +40,6 @@ def _is_hip(missing: MissingName) -> bool:
     return "hip" in missing.cxx.scope or to_cuda(missing.cxx.canonical) != missing.cxx.canonical
 
 
-def _is_cpu(target: TorchBuild) -> bool:
-    return target.variant == "cpu" or (target.cuda is None and target.hip is None and target.variant in ("", "cpu"))
-
-
-def _is_rocm(target: TorchBuild) -> bool:
-    return target.hip is not None or target.variant.startswith("rocm")
-
-
 def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
     vendor = "ROCm" if hip else "CUDA"
@@ -63,7 +54,7 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
             "Check whether the installed torch is a CPU build: `python -c 'import torch; print(torch.version.cuda)'`."
         )
         score = 0.4
-    elif _is_cpu(target):
+    elif target.variant == "cpu" or (target.cuda is None and target.hip is None and not target.variant):
         evidence.append(f"{missing.target_label} is a CPU build.")
         score = 0.95
         if missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER):
@@ -87,7 +78,7 @@ def _install(missing: MissingName, hip: bool) -> str:
 
 def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
-    rocm_target = None if target is None else _is_rocm(target)
+    rocm_target = None if target is None else target.hip is not None or target.variant.startswith("rocm")
     rocm_file = any(word in missing.file.path.lower() for word in _ROCM_FILE)
     if hip:
         evidence = [f"{missing.shown} is a symbol that hipify generates for ROCm builds."]

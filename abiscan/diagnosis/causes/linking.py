@@ -102,7 +102,8 @@ def causes(missing: MissingName) -> Candidates:
         if python_only:
             yield from _python(missing, library, base - 0.1)
         return
-    if missing.target is None and _all_global(missing) and not missing.reference.link_time:
+    releases = missing.exported_in
+    if missing.target is None and releases and loaded_globally(releases.last) and not missing.reference.link_time:
         yield _import_first(missing, library, 0.42, python_only)
         return
     if python_only:
@@ -121,11 +122,6 @@ def _android_app(missing: MissingName) -> bool:
 def _may_be_global(missing: MissingName) -> bool:
     """Whether the torch may be a release that loads its libraries with RTLD_GLOBAL."""
     return missing.target is None or loaded_globally(missing.target.version)
-
-
-def _all_global(missing: MissingName) -> bool:
-    """Whether all releases that export the symbol are such releases."""
-    return missing.exported_in is not None and bool(missing.exported_in) and loaded_globally(missing.exported_in.last)
 
 
 def _exported(missing: MissingName, library: str) -> str:

@@ -248,7 +248,12 @@ def _of_torch(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]]
             "Your torch may use the new std::string, as PyPI wheels do since 2.7.0 and conda-forge and NVIDIA images "
             "also before: the file was built for another build.",
         )
-    if abi is None and mine == "old" and missing.knowledge.target_is_before_index and not _is_of_later(missing):
+    if (
+        abi is None
+        and mine == "old"
+        and missing.knowledge.target_is_before_index
+        and (missing.in_oldest_known or not missing.exported_in)
+    ):
         return (
             0.57 if missing.exported_in else 0.54,
             missing.exported_text,
@@ -287,11 +292,6 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
             f"of that package is equally likely."
         )
     return score, *evidence
-
-
-def _is_of_later(missing: MissingName) -> bool:
-    """Whether only releases after the oldest known one export the symbol."""
-    return bool(missing.exported_in) and not missing.in_oldest_known
 
 
 def _unlike_its_release(missing: MissingName) -> bool:

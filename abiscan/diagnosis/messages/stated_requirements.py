@@ -104,12 +104,8 @@ def _is_package(found: re.Match[str]) -> bool:
     if not project:
         return False
     shaped = re.search(r"[-_\d]", project) is not None or package_of_name(project) is not None
-    return shaped or _begins(found.string, start)
-
-
-def _begins(text: str, at: int) -> bool:
-    """Whether a sentence begins at an offset."""
-    return text[:at].rstrip(" ")[-1:] in ("", "\n", ":", "(", "'", '"', "`")
+    begins_sentence = found.string[:start].rstrip(" ")[-1:] in ("", "\n", ":", "(", "'", '"', "`")
+    return shaped or begins_sentence
 
 
 def _tells_failure(found: re.Match[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 import msgspec
@@ -233,7 +234,8 @@ def _history(missing: MissingName) -> tuple[str, ...]:
         f"{spans.text()}: {missing.shown} ({', '.join(names[:2])})" for spans, names in missing.exporters if names
     ]
     arguments = missing.cxx.template_args or ()
-    forms = [f for f in missing.related if f.exported_in and _same_arguments(f.parsed.template_args or (), arguments)]
+    exported = ((form, form.parsed.template_args or ()) for form in missing.related if form.exported_in)
+    forms = [form for form, given in exported if all(map(operator.eq, given, arguments))]
     forms.sort(key=lambda f: versions.order(f.exported_in.first) or ())
     seen: set[str] = set()
     for each in forms:
@@ -242,7 +244,3 @@ def _history(missing: MissingName) -> tuple[str, ...]:
             seen.add(line)
             lines.append(line)
     return tuple(lines)
-
-
-def _same_arguments(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    return all(x == y for x, y in zip(a, b, strict=False))
