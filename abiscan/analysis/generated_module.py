@@ -25,16 +25,20 @@ def _read(found: FoundMessage) -> FoundMessage:
     path, line = found.values.get("source_file", ""), found.values.get("source_line", "")
     if not path.endswith(".py") or not os.path.isabs(path) or not line.isdigit() or not is_of_inductor(path):
         return found
-    text = _text_of(path)
+    text = own_text(path, "the generated module")
     if not text:
         return found
     lines = text.split("\n")
     return with_values_at(found, text, sum(len(each) + 1 for each in lines[: int(line) - 1]))
 
 
-def _text_of(path: str) -> str:
-    """The text of a module of this user or root; empty if it cannot be read or is larger than `_MOST`."""
+def own_text(path: str, what: str) -> str:
+    """The text of a file of this user or root; empty if it cannot be read or is larger than `_MOST`.
+
+    Args:
+        what: the file is, for errors.
+    """
     try:
-        return read_named(path, "the generated module", own=True, limit=_MOST).decode("utf-8", "replace")
+        return read_named(path, what, own=True, limit=_MOST).decode("utf-8", "replace")
     except (FileNotFoundError, UsageError, ValueError):
         return ""
