@@ -8,7 +8,7 @@ from typing import Final
 
 from abiscan.diagnosis import package_commands
 from abiscan.diagnosis.catalogue import package_facts
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, packages_by_operators
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
@@ -50,7 +50,8 @@ def _package_of_operators(values: Values, missing: MissingName) -> Package | Non
     namespace = values.get("project", "")
     if namespace != _COMMON_NAME:
         return package_commands.find_package(missing, namespace)
-    package = packages_by_name().get(missing.log.project)
+    operator = values.get("operator", "").rpartition("::")[2]
+    package = packages_by_name().get(missing.log.project) or packages_by_operators().get(f"{namespace}::{operator}")
     return package if package is not None and package.modules else None
 
 
