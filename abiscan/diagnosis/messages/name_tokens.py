@@ -38,7 +38,10 @@ _PREPOSITION = re.compile(
     r"(?:for|of|in|to|is|named|called|like)[: ]{1,2}(?=[`'\"]?(?:_Z|[A-Za-z_]\w{0,255}(?:::|<)))", re.ASCII
 )
 # Words in parentheses in place of a name: `undefined symbol (PyTorch ABI mismatch)`.
-_WORDS_IN_PARENTHESES = re.compile(r"\([A-Za-z][a-z]{0,2}[A-Za-z]?[a-z]{1,24} [A-Za-z][\w'-]{0,24}[ )]", re.ASCII)
+_WORDS_IN_PARENTHESES = re.compile(
+    r"\((?!(?:vtable|typeinfo|[^()\n]{0,200}(?:::|_Z)))[A-Za-z][a-z]{0,2}[A-Za-z]?[a-z]{1,24} [A-Za-z][\w'-]{0,24}[ )]",
+    re.ASCII,
+)
 # An ELF name; `.` occurs in names of clones (`f.cold`) and in versions, `$` in a few.
 _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
