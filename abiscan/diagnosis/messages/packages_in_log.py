@@ -23,7 +23,7 @@ _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
 def find_projects(text: str) -> tuple[str, ...]:
     found = values("built_package", text) or [f"torch-{name}" for name in values("package_of_pyg", text)]
     if not found:
-        stems = set(values("shared_object", text))
+        stems = set(values("extension_module", text))
         found = [package.name for stem in stems if (package := package_of_file(stem)) is not None]
     return _normalised(found)
 
