@@ -274,8 +274,8 @@ def test_a_hostile_name_reaches_no_command(name: str) -> None:
     ]
     assert found
     for candidate in found:
-        assert name not in candidate.fix
-        assert not any(word in candidate.fix for word in ("rm -rf", "::error", "$(id)", "`id`", "\x1b"))
+        assert name not in candidate.fix_text
+        assert not any(word in candidate.fix_text for word in ("rm -rf", "::error", "$(id)", "`id`", "\x1b"))
 
 
 def test_hip_without_an_amd_gpu(released: Released) -> None:
