@@ -64,6 +64,9 @@ def install_file(name: str) -> tuple[str, ...]:
     macos = name.endswith(".dylib")
     if row is None:
         return () if macos or ".so" not in name else (_search(name),)
+    if macos and row.pip and row.conda and not row.brew:
+        # Homebrew has no formula for Intel's libraries.
+        return (f"{_CONDA} {row.conda}", f"or: pip install {row.pip}")
     if macos:
         brew = f"brew install {row.brew or row.conda or row.id}"
         folder = f"$({brew.replace('install', '--prefix')})/lib"

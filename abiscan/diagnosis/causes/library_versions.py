@@ -16,7 +16,9 @@ def causes(missing: MissingName) -> Candidates:
     """For a versioned reference outside of system, CUDA and torch libraries. The linker takes the version from the
     library that it is given, so the file was linked with it."""
     version = missing.reference.version
-    if version is None or is_symbol_version(version) or missing.reference.link_time or missing.is_torch_name:
+    if version is None or is_symbol_version(version) or missing.is_torch_name:
+        return
+    if missing.reference.link_time and not missing.file.path:
         return
     if missing.file.facts is not None and missing.reference.status not in (None, Status.MISSING):
         return
@@ -28,6 +30,19 @@ def causes(missing: MissingName) -> Candidates:
     file = library.file if library is not None else (named or "").partition(".so")[0]
     product = library.product if library is not None else named or "the library that defines it"
     is_module = missing.file.python is not None or "-packages" in missing.file.path
+    if missing.reference.link_time:
+        folder, slash, name = missing.file.path.rpartition("/")
+        yield from row_causes(
+            "linker-found-other-version",
+            missing,
+            commands={"stem": safe(file, "LIBRARY"), "folder": safe(folder, "DIRECTORY") if slash else "DIRECTORY"},
+            symbol=missing.name,
+            version=version,
+            product=product,
+            needing=name,
+            rocm="yes" if library is not None and "ROCm" in product else "",
+        )
+        return
     yield from row_causes(
         "library-of-other-version",
         missing,
