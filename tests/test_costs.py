@@ -239,11 +239,11 @@ def test_a_failing_scan_imports_no_readers_of_messages() -> None:
     """They take 119 of 890 million instructions of a file that needs a missing library of torch."""
     names = ("build-run-path.so", "relative-run-path.so", "executable-stack.so", "gcc-const-data-ptr.so")
     own = costs("-j", "1", *(str(GOOD.with_name(name)) for name in names))["own"]
-    assert "abiscan.diagnosis.catalogue.code_causes" in own
+    assert "abiscan.diagnosis.templates.code_causes" in own
     of_messages = {name for name in own if name.startswith("abiscan.diagnosis.messages.") or "_readers" in name}
     # Names of GPU vendors, and of paths, which files have too.
-    assert of_messages <= {"abiscan.diagnosis.messages.gpu_vendors", "abiscan.diagnosis.messages.message_paths"}
-    assert "abiscan.diagnosis.catalogue.computed_facts" not in own
+    assert of_messages <= {"abiscan.diagnosis.text.gpu_vendors", "abiscan.diagnosis.text.message_paths"}
+    assert "abiscan.diagnosis.facts.computed_facts" not in own
 
 
 def test_python_m_imports_no_more_than_the_command() -> None:

@@ -19,9 +19,9 @@ _NOT_FOLLOWED = {("elf/displacements.py", "op"), ("elf/displacements.py", "follo
 # test_looser_forms.py and test_text_facts.py.
 _OF_THE_CATALOGUE = {
     "diagnosis/catalogue/load_packages.py",
-    "diagnosis/catalogue/match_messages.py",
-    "diagnosis/messages/mentioned_names.py",
-    "diagnosis/messages/text_facts.py",
+    "diagnosis/readings/match_messages.py",
+    "diagnosis/readings/mentioned_names.py",
+    "diagnosis/text/text_facts.py",
 }
 
 

@@ -1,5 +1,5 @@
 """Generates the tables of passes and of readings in docs/architecture.md from `abiscan.analysis.passes` and
-`abiscan.diagnosis.messages.readings`."""
+`abiscan.diagnosis.readings.answer_text`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from abiscan.analysis import passes
 from abiscan.analysis.passes import PASSES, Pass
-from abiscan.diagnosis.messages.readings import READINGS
+from abiscan.diagnosis.readings.answer_text import READINGS
 
 
 def render(current: str) -> str:

@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
-from abiscan.diagnosis.catalogue import compiler_readers, function_readers, python_readers, wheel_readers
-from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
-from abiscan.diagnosis.catalogue.computed_facts import FACTS
-from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
 from abiscan.diagnosis.catalogue.message_row import Answer, AnswerCause, Catalogue, CodeCauses, Finder, Line, Message
-from abiscan.diagnosis.catalogue.name_facts import NAME_FACTS
-from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
-from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition
-from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
+from abiscan.diagnosis.facts.computed_facts import FACTS
+from abiscan.diagnosis.readers import compiler_readers, function_readers, python_readers, wheel_readers
+from abiscan.diagnosis.readers.value_readers import VALUE_READERS
+from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.readings.match_messages import CONVERSIONS
+from abiscan.diagnosis.readings.subject_readers import SUBJECTS
+from abiscan.diagnosis.templates.name_facts import NAME_FACTS
+from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

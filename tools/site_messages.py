@@ -16,11 +16,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this work tree, even if another is installed
 
-from abiscan.diagnosis.catalogue.computed_facts import FACTS  # noqa: E402
-from abiscan.diagnosis.catalogue.match_messages import QUESTION  # noqa: E402
+from abiscan.diagnosis.catalogue.cause_catalogue import title  # noqa: E402
 from abiscan.diagnosis.catalogue.message_row import Answer, Line, Message  # noqa: E402
-from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition  # noqa: E402
-from abiscan.diagnosis.cause_catalogue import title  # noqa: E402
+from abiscan.diagnosis.facts.computed_facts import FACTS  # noqa: E402
+from abiscan.diagnosis.readings.match_messages import QUESTION  # noqa: E402
+from abiscan.diagnosis.templates.templates import PLACE, parse_condition  # noqa: E402
 from abiscan.model.cause import CauseId  # noqa: E402
 from abiscan.model.gpu_toolkits import NAMES  # noqa: E402
 from tools.message_data import catalogue  # noqa: E402

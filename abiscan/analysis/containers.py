@@ -84,7 +84,7 @@ def _with_verified_advice(
     verified = verified_releases(members) if any(member.causes for member in members) else None
     if verified is None:
         return members
-    from abiscan.diagnosis.torch_ranges import restrict_releases
+    from abiscan.diagnosis.fixes.torch_ranges import restrict_releases
 
     builds = Counter(module_of(member) for member in members)
 

@@ -14,12 +14,12 @@ from abiscan.analysis.registering_source import with_registering_source
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
-from abiscan.diagnosis.log_facts import LogFacts
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU, XPU
-from abiscan.diagnosis.messages.read_text import ReadText, read_present, read_text
-from abiscan.diagnosis.messages.readings import answer
-from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
+from abiscan.diagnosis.readings.answer_text import answer
+from abiscan.diagnosis.readings.read_text import ReadText, read_present, read_text
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NPU, XPU
+from abiscan.diagnosis.text.log_facts import LogFacts
+from abiscan.diagnosis.text.text_facts import is_shown
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model import versions
 from abiscan.model.facts import SharedObject
@@ -111,7 +111,7 @@ def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str |
     # A word alone is the name of something, and not a report.
     if subjects or read.is_bare or is_shown("question_beside_installation", text[:_QUESTION]):
         return Explanation(subjects)
-    from abiscan.diagnosis.package_commands import check_named, install_named
+    from abiscan.diagnosis.fixes.package_commands import check_named, install_named
 
     checked = check_named(knowledge) if is_shown("trouble_without_installation", text[:_QUESTION]) else ()
     return Explanation((), "\n".join(checked or install_named(knowledge)))

@@ -18,7 +18,7 @@ def hip_notes(artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
     releases = {each.groups() for each in found if each is not None}
     if not releases:
         return
-    from abiscan.diagnosis.hip_sources import hip_note
+    from abiscan.diagnosis.fixes.hip_sources import hip_note
 
     for name, version in sorted(releases):
         note = hip_note(name.replace("_", "-").lower(), version)

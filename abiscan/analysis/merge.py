@@ -138,7 +138,7 @@ def _cause_pages(artifacts: Iterable[ArtifactReport]) -> tuple[CausePage, ...]:
     if not causes:
         return ()
     # Most runs have none.
-    from abiscan.diagnosis.cause_catalogue import cause_pages
+    from abiscan.diagnosis.catalogue.cause_catalogue import cause_pages
 
     return cause_pages(causes)
 

@@ -8,9 +8,9 @@ import re
 from msgspec.structs import replace
 
 from abiscan.analysis.generated_module import own_text
-from abiscan.diagnosis.catalogue.match_messages import FoundMessage
-from abiscan.diagnosis.messages.found_subjects import FoundSubject
-from abiscan.diagnosis.messages.read_text import ReadText
+from abiscan.diagnosis.readings.found_subjects import FoundSubject
+from abiscan.diagnosis.readings.match_messages import FoundMessage
+from abiscan.diagnosis.readings.read_text import ReadText
 
 _FINDER = "library-object"
 _MOST_FILES = 8

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.diagnosis.file_package import import_of_file, package_of_file
-from abiscan.diagnosis.torch_ranges import INSTALL, restrict_releases
+from abiscan.diagnosis.fixes.file_package import import_of_file, package_of_file
+from abiscan.diagnosis.fixes.torch_ranges import INSTALL, restrict_releases
 from abiscan.environment.owning_environment import owning_environment
 from abiscan.errors import AbiscanError
 from abiscan.inputs.expand import INSTALLED

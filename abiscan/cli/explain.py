@@ -106,7 +106,7 @@ def _cause_page(text: str) -> CausePage | None:
 
     if text not in set(CauseId):
         return None
-    from abiscan.diagnosis.cause_catalogue import load_causes
+    from abiscan.diagnosis.catalogue.cause_catalogue import load_causes
 
     return load_causes()[CauseId(text)]
 

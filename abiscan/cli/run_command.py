@@ -63,7 +63,7 @@ _WARNING: Final = r"(?m)^(?!.*(?i:symbol|shared object|cannot open|dlopen)).*\b(
 
 def _explain(text: str, command: Sequence[str], line: CommandLine) -> None:
     """Explain the errors in the text. If that fails, print one line; the exit status stays that of the command."""
-    from abiscan.diagnosis.messages.read_text import read_text
+    from abiscan.diagnosis.readings.read_text import read_text
 
     if not read_text(text).found:
         return  # symbols without an error message

@@ -162,7 +162,7 @@ def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
 
 def build_for_source_build(package: Distribution, torch: TorchBuild, inspected: InspectedEnvironment) -> str:
     """The command that builds a package for the installed torch."""
-    from abiscan.diagnosis.extension_fixes import rebuild
+    from abiscan.diagnosis.fixes.extension_fixes import rebuild
     from abiscan.diagnosis.knowledge import Environment, Knowledge
     from abiscan.diagnosis.missing_name import MissingName
     from abiscan.diagnosis.reference import Reference, ReferringFile

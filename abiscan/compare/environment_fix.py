@@ -18,12 +18,12 @@ from abiscan.compare.environment import (
 )
 from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
 from abiscan.compare.pip_command import PipInstall, one_line
-from abiscan.diagnosis import build_commands, torch_commands, wheel_choice
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.fixes import build_commands, torch_commands, wheel_choice
+from abiscan.diagnosis.fixes.wheel_rows import PublishedWheel
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
-from abiscan.diagnosis.wheel_rows import PublishedWheel
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import EnvironmentFix, FixConflict, PackageState, on_releases
 from abiscan.model.target import TorchBuild, TorchKind

@@ -70,7 +70,7 @@ def explain(
     Returns:
         Subjects in the order of the text, without duplicates; empty if there are none.
     """
-    from abiscan.diagnosis.messages.read_text import read_text
-    from abiscan.diagnosis.messages.readings import answer
+    from abiscan.diagnosis.readings.answer_text import answer
+    from abiscan.diagnosis.readings.read_text import read_text
 
     return answer(read_text(text), knowledge, needed_by)

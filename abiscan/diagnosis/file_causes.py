@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from abiscan.diagnosis.cause_catalogue import OTHER_LIBRARY, title
+from abiscan.diagnosis.catalogue.cause_catalogue import OTHER_LIBRARY, title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
@@ -95,7 +95,7 @@ def _library_candidates(
     """Causes for each missing library, best first."""
     if not libraries:
         return {}
-    from abiscan.diagnosis import missing_library
+    from abiscan.diagnosis.libraries import missing_library
 
     return {
         soname: ranked(

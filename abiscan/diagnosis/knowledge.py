@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from abiscan.diagnosis.log_facts import LogFacts
+from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.model import versions
 from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion

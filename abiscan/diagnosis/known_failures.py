@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import package_commands
-from abiscan.diagnosis.build_commands import build
+from abiscan.diagnosis.fixes import package_commands
+from abiscan.diagnosis.fixes.build_commands import build
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions

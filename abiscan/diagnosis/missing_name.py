@@ -9,10 +9,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Environment, Knowledge
-from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related, with_prefixes
 from abiscan.diagnosis.release_position import Position, position_of
+from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner

@@ -9,10 +9,10 @@ from types import ModuleType
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.causes import MODULES, NOT_OF_TORCH
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model.cause import CauseId, Confidence
 
 # Maximum number of causes.
@@ -25,7 +25,7 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     """The causes of a missing symbol, best first."""
     reference = missing.reference
     if reference.macos or missing.log.platform == "macosx":
-        from abiscan.diagnosis import cuda_on_macos
+        from abiscan.diagnosis.libraries import cuda_on_macos
 
         if cuda_on_macos.needs_symbol(missing):
             return tuple(row_causes("cuda-on-macos", missing, needed=missing.shown))

@@ -28,7 +28,7 @@ from abiscan.analysis.explanation import knowledge_for
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
-from abiscan.diagnosis.messages.read_text import read_text
+from abiscan.diagnosis.readings.read_text import read_text
 from abiscan.loader import LoaderSettings
 from abiscan.model.subject import Subject
 from abiscan.model.target import TorchBuild, TorchKind

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import abiscan.diagnosis.causes
-from abiscan.diagnosis.cause_catalogue import cause_pages, load_causes, title
+from abiscan.diagnosis.catalogue.cause_catalogue import cause_pages, load_causes, title
 from abiscan.diagnosis.causes import MODULES, NOT_OF_TORCH
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
@@ -202,4 +202,4 @@ def test_the_order_of_the_causes_settles_a_tie() -> None:
 def test_a_scan_without_a_missing_name_loads_no_causes() -> None:
     code = "import sys, abiscan.diagnosis; print(*(m for m in sys.modules if m.startswith('abiscan.diagnosis.')))"
     loaded = output_of([sys.executable, "-c", code]).split()
-    assert sorted(loaded) == ["abiscan.diagnosis.knowledge", "abiscan.diagnosis.log_facts"]
+    assert sorted(loaded) == ["abiscan.diagnosis.knowledge", "abiscan.diagnosis.text.log_facts"]

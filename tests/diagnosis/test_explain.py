@@ -257,7 +257,7 @@ HOSTILE = ["x'; rm -rf ~ #", "new\n::error title=x::y", "$(id)", "`id`", "a b", 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_reaches_no_command(name: str) -> None:
-    from abiscan.diagnosis.missing_library import causes
+    from abiscan.diagnosis.libraries.missing_library import causes
     from abiscan.diagnosis.missing_name import MissingName
     from abiscan.diagnosis.reference import Reference, ReferringFile
     from abiscan.diagnosis.symbol_causes import causes_of

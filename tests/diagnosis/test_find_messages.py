@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from abiscan.diagnosis.catalogue.answer_messages import subject_of
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
-from abiscan.diagnosis.catalogue.match_messages import FoundMessage
-from abiscan.diagnosis.catalogue.subject_readers import location_of
-from abiscan.diagnosis.messages.find_messages import MAX_FOUND, find_messages
-from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
-from abiscan.diagnosis.messages.message_text import clean
+from abiscan.diagnosis.readings.answer_messages import subject_of
+from abiscan.diagnosis.readings.find_messages import MAX_FOUND, find_messages
+from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
+from abiscan.diagnosis.readings.match_messages import FoundMessage
+from abiscan.diagnosis.readings.subject_readers import location_of
+from abiscan.diagnosis.text.message_text import clean
 from abiscan.mangling import Demangler
 from abiscan.model.subject import SubjectKind
 from abiscan.releases import ReleaseIndex

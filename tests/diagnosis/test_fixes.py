@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.torch_ranges import restrict_releases
-from abiscan.diagnosis.windows_commands import for_windows
+from abiscan.diagnosis.fixes.torch_ranges import restrict_releases
+from abiscan.diagnosis.fixes.windows_commands import for_windows
 from abiscan.library.api import explain
 from tests.tables import table_rows
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.messages.gpu_vendors import find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.text.gpu_vendors import find_capability, find_gpu_vendor, find_rocm
 
 
 @pytest.mark.parametrize(

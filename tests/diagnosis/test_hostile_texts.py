@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis.messages.read_text import read_text
+from abiscan.diagnosis.readings.read_text import read_text
 
 _UNBALANCED = (
     "",

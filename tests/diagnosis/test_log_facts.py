@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from abiscan.diagnosis.messages.find_log_facts import log_facts
-from abiscan.diagnosis.messages.message_paths import paths_in
+from abiscan.diagnosis.text.find_log_facts import log_facts
+from abiscan.diagnosis.text.message_paths import paths_in
 
 
 def _rows() -> list[dict[str, Any]]:

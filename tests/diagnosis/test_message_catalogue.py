@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
-from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.load_messages import (
     answer_of_id,
     finder_of_name,
     load_catalogue,
     messages_by_anchor,
 )
-from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
 from abiscan.diagnosis.catalogue.message_row import CodeCauses, Example, Message
-from abiscan.diagnosis.catalogue.templates import PLACE, parse_condition
-from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
-from abiscan.diagnosis.messages.found_subjects import FoundSubject
-from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.read_text import read_text
+from abiscan.diagnosis.facts.computed_facts import FACTS
+from abiscan.diagnosis.readers.value_readers import VALUE_READERS
+from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.readings.found_subjects import FoundSubject
+from abiscan.diagnosis.readings.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
+from abiscan.diagnosis.readings.read_text import read_text
+from abiscan.diagnosis.templates.templates import PLACE, parse_condition
+from abiscan.diagnosis.text.message_text import Hit
 from tests.tables import table_rows
 from tools.message_data import FOLDER, catalogue, code_causes
 from tools.read_catalogue import InvalidMessage, read_catalogue

@@ -12,14 +12,14 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from abiscan.diagnosis import explain
-from abiscan.diagnosis.build_commands import build
 from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, packages_by_namespace
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.fixes.build_commands import build
+from abiscan.diagnosis.fixes.package_commands import find_package, install
+from abiscan.diagnosis.fixes.wheel_choice import for_release
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.package_commands import find_package, install
 from abiscan.diagnosis.reference import Reference, ReferringFile
-from abiscan.diagnosis.wheel_choice import for_release
 from abiscan.library import api
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from abiscan.diagnosis.catalogue.package_row import Need, TextFact
-from abiscan.diagnosis.messages.text_blocks import TextBlocks
-from abiscan.diagnosis.messages.word_parts import word_parts
+from abiscan.diagnosis.text.text_blocks import TextBlocks
+from abiscan.diagnosis.text.word_parts import word_parts
 from tools.package_data import text_facts
 from tools.pattern_needs import needs_of, with_first_characters
 

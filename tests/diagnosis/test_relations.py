@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from abiscan.diagnosis import explain
-from abiscan.diagnosis.log_facts import LogFacts
-from abiscan.diagnosis.messages.find_log_facts import log_facts
-from abiscan.diagnosis.messages.message_text import clean
+from abiscan.diagnosis.text.find_log_facts import log_facts
+from abiscan.diagnosis.text.log_facts import LogFacts
+from abiscan.diagnosis.text.message_text import clean
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import DATA, knowledge_of_text
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.fixes.package_commands import install
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import built_from_source
-from abiscan.diagnosis.package_commands import install
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import Cause, CauseId

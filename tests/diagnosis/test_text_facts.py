@@ -10,8 +10,8 @@ import pytest
 
 from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.catalogue.package_row import Mention, Program, TextFact
-from abiscan.diagnosis.messages.plain_forms import plain_text
-from abiscan.diagnosis.messages.text_facts import shown, text_facts
+from abiscan.diagnosis.text.plain_forms import plain_text
+from abiscan.diagnosis.text.text_facts import shown, text_facts
 from tools import package_data
 
 ROWS = package_data.text_facts()

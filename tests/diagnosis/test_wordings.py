@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis.messages.find_log_facts import log_facts
+from abiscan.diagnosis.text.find_log_facts import log_facts
 from abiscan.model.cause import CauseId
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.oracles import read_elf

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct, json
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
 from abiscan.diagnosis.catalogue.package_row import Need
-from abiscan.diagnosis.messages.plain_forms import plain_word
+from abiscan.diagnosis.text.plain_forms import plain_word
 
 # Characters of a plain anchor: shorter words are in many texts.
 _SHORTEST = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from abiscan.diagnosis import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position

@@ -6,14 +6,14 @@ again."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import extension_fixes, torch_fixes
-from abiscan.diagnosis.catalogue.code_causes import row_causes
+from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes.package_commands import find_package
+from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
-from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis.catalogue.code_causes import row_causes
-from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model import versions
 
 # The first release with an archive of libtorch for Apple's processors (https://github.com/pytorch/test-infra/pull/4851).

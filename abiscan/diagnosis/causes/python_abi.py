@@ -6,9 +6,9 @@ import re
 from collections.abc import Container, Iterable, Sequence, Set
 from itertools import groupby
 
-from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.environment.python_names import exported_by, known_versions
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion

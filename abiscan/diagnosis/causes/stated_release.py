@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import extension_fixes
-from abiscan.diagnosis.libtorch_programs import find_program, load_libtorch
+from abiscan.diagnosis.fixes import extension_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program, load_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from abiscan.diagnosis import extension_fixes, torch_fixes
-from abiscan.diagnosis.catalogue.code_causes import row_causes
-from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.fixes.package_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
-from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId

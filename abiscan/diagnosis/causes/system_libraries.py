@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from abiscan.diagnosis import extension_fixes
-from abiscan.diagnosis.libtorch_programs import find_program
+from abiscan.diagnosis.fixes import extension_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.safe_names import safe

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from abiscan.diagnosis import extension_fixes, torch_fixes
-from abiscan.diagnosis.catalogue.code_causes import row_causes
-from abiscan.diagnosis.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
-from abiscan.diagnosis.libtorch_programs import find_program
+from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program
+from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
+from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.libraries.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.safe_names import safe
-from abiscan.diagnosis.torch_commands import torch_of_cuda_since
-from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
@@ -151,7 +151,7 @@ def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
 
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
-    from abiscan.diagnosis.cuda_releases import release_evidence
+    from abiscan.diagnosis.fixes.cuda_releases import release_evidence
 
     evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
     releases = release_evidence(missing, vendor)
@@ -355,7 +355,7 @@ def _cuda_before_since(missing: MissingName) -> str:
 def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
     """The ways to load a library that exports a symbol of a later CUDA release; empty unless that of torch may lack
     it."""
-    from abiscan.diagnosis.cuda_releases import exported_since
+    from abiscan.diagnosis.fixes.cuda_releases import exported_since
 
     soname = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
     since = exported_since(missing, vendor)

@@ -5,7 +5,7 @@ c10 and THP in 2.6.0 (pytorch/pytorch issue 154105)."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import torch_fixes
+from abiscan.diagnosis.fixes import torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position

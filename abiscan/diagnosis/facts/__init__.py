@@ -1,0 +1,1 @@
+"""Facts for the templates and conditions of messages: a function each."""

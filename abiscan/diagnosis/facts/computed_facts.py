@@ -1,0 +1,100 @@
+"""Facts for templates and conditions of the message catalogue, besides captured values. A fact is computed from these
+values, the file and the target; None if unknown. It is safe in a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
+from abiscan.diagnosis.causes.template_mangling import fix_for_any_element
+from abiscan.diagnosis.facts import (
+    companion_facts,
+    declared_facts,
+    dll_facts,
+    gpu_facts,
+    hip_facts,
+    operator_facts,
+    package_facts,
+    python_facts,
+    requirement_facts,
+    source_facts,
+    torch_facts,
+)
+from abiscan.diagnosis.fixes.extension_fixes import NEEDS_CHECKOUT
+from abiscan.diagnosis.fixes.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.fixes.torch_commands import WHEELS_FOR_JETSON
+from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.templates.name_facts import NAME_FACTS, FactOfName, Facts, facts_of_name
+from abiscan.diagnosis.text.gpu_vendors import DCU
+from abiscan.diagnosis.text.packaged_torch import CONTAINER
+from abiscan.model.gpu_toolkits import first_toolkit
+from abiscan.ownership import torch_headers
+
+_Fact = Callable[[Values, MissingName], str | None]
+# Releases of packages in a text, by the names that it may give them.
+_RELEASES_THERE: Final = {
+    "vllm_release": ("vllm",),
+    "sglang_release": ("sglang",),
+    "fla_release": ("fla", "flash-linear-attention", "fla-core"),
+}
+_RELEASES_ASKED_ABOUT: Final = {
+    "asked_vllm": ("vllm",),
+    "asked_flashinfer": ("flashinfer", "flashinfer-python"),
+    "asked_torch": ("torch", "pytorch"),
+    "asked_fla": ("fla", "flash-linear-attention"),
+}
+
+
+# The release that a text asks about, else the one that is there.
+_RELEASES_NAMED: Final = {"named_vllm": ("vllm",)}
+
+
+_OF_NAME: Final[Mapping[str, FactOfName]] = {
+    # As in wheel tags: `linux_x86_64`, `win_amd64`.
+    "platform": platform_of,
+    # Of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `xpu`.
+    "gpu_vendor": vendor_of,
+    # Whether the GPU is AMD's or Hygon's, or torch is for ROCm.
+    "for_hip": is_for_hip,
+    # What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`.
+    "hip_platform": lambda missing: "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip(),
+    # The compute capability of the only GPU that the text names, and the first CUDA release that compiles for it.
+    "named_capability": lambda missing: missing.log.capability,
+    "toolkit_of_named_gpu": lambda missing: first_toolkit(missing.log.capability),
+    # The words of the text that show that the installed torch is a CPU build.
+    "cpu_build": lambda missing: missing.log.cpu_build,
+    "torch_of_jetson": lambda missing: missing.log.is_jetson and WHEELS_FOR_JETSON,
+    "torch_of_image": lambda missing: missing.log.packager == CONTAINER,
+    # Only wheels of its own ABI tag are for a free-threaded interpreter.
+    "without_gil": lambda missing: missing.log.is_free_threaded,
+    "needs_checkout": lambda _missing: NEEDS_CHECKOUT,
+    # The torch with known headers.
+    "headers_of": lambda _missing: torch_headers.version_read(),
+    # What to change where a text names at::TensorBase::const_data_ptr<T>(), without its mangling.
+    "without_const": fix_for_any_element,
+}
+
+
+def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str, str]]) -> _Fact:
+    return lambda _values, missing: next(filter(None, map(releases(missing).get, names)), None)
+
+
+FACTS: Final[Facts] = {
+    **functions_of(
+        *(companion_facts, declared_facts, dll_facts, gpu_facts, hip_facts),
+        *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
+    ),
+    **NAME_FACTS,
+    **facts_of_name(_OF_NAME),
+    **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
+    **{
+        name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()
+    },
+    **{
+        name: _first(names, lambda missing: {**missing.log.releases, **missing.log.asked_releases})
+        for name, names in _RELEASES_NAMED.items()
+    },
+}
+"""Each public function of these modules is a fact of its name, and each row of these tables."""

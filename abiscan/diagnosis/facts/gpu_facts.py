@@ -1,0 +1,248 @@
+"""Facts of the message catalogue about GPUs (values `gpu`, `supported`) and their vendors."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.fixes import torch_commands, wheel_rows
+from abiscan.diagnosis.fixes.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.text.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.text.packaged_torch import CONTAINER
+from abiscan.model import versions
+from abiscan.model.cuda_driver import toolkit_of_ptx
+from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
+from abiscan.releases.kernel_lists import newest_with
+
+
+def capability(values: Values, _missing: MissingName) -> str | None:
+    """`8.6` for the value `gpu` sm_86 or compute_86."""
+    found = re.fullmatch(r"(?:sm|compute)_(\d{1,2})(\d)[af]?", values.get("gpu", ""))
+    return None if found is None else f"{found[1]}.{found[2]}"
+
+
+def cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
+    """The first CUDA release that writes the PTX version `ptx`: `12.4` for 8.4."""
+    found = toolkit_of_ptx(values.get("ptx", ""))
+    return None if found is None else found.partition(" ")[0]
+
+
+def newest_cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
+    """The CUDA releases with a compiler that writes PTX up to the version `newest`: `12.5 or 12.6` for 8.5."""
+    return toolkit_of_ptx(values.get("newest", ""))
+
+
+def other_capability(values: Values, missing: MissingName) -> str | None:
+    """The same, if the value `gpu` is of another one."""
+    named = missing.log.capability
+    return named if named and named != capability(values, missing) else None
+
+
+def torch_for_named_gpu(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for that GPU, if the target has none; if it is unknown, the build of
+    the value `torch` on the package index."""
+    gpu = {"gpu": f"sm_{missing.log.capability.replace('.', '')}"}
+    there = missing
+    if missing.target is None and (builds := [*missing.knowledge.released_builds(values.get("torch", ""))]):
+        there = missing.with_knowledge(target=builds[0])
+    return torch_for_gpu(gpu, missing) if torch_lacks_gpu(gpu, there) else None
+
+
+def gpu_digits(values: Values, missing: MissingName) -> str | None:
+    """`86` for the value `gpu` sm_86 or compute_86."""
+    return (capability(values, missing) or "").replace(".", "") or None
+
+
+def gpu_first_cuda(values: Values, missing: MissingName) -> str | None:
+    """The first CUDA release that compiles for the value `gpu`."""
+    return first_toolkit(capability(values, missing) or "")
+
+
+def gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
+    """The last CUDA release that compiles for the value `gpu`."""
+    return last_toolkit(capability(values, missing) or "")
+
+
+def gpu_is_dropped(values: Values, missing: MissingName) -> str | None:
+    """Set if the toolkit is later than the last that compiles for the value `gpu`: the text gives its release, or that
+    of the target's CUDA, or each toolkit that supports no such GPU is later."""
+    last = versions.order(gpu_last_cuda(values, missing) or "")
+    if last is None:
+        return None
+    # Not any CUDA of the text: nvidia-smi prints that of the driver.
+    there = versions.order(missing.log.toolkit or (missing.target and missing.target.cuda) or "")
+    is_later = gpu_first_cuda(values, missing) is None if there is None else there[:2] > last
+    return "yes" if is_later else None
+
+
+def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
+    """The CUDA release of the target's torch, where the text names it and it compiles for the value `gpu`."""
+    cuda = None if missing.target is None else missing.target.cuda
+    first, last, at = (
+        versions.order(each or "") for each in (gpu_first_cuda(values, missing), gpu_last_cuda(values, missing), cuda)
+    )
+    stated = missing.target is not None and missing.log.variant in ("", missing.target.variant)
+    fits = (
+        at is not None
+        and (first is not None or last is not None)
+        and (first is None or at >= first)
+        and (last is None or at <= last)
+    )
+    return ".".join((cuda or "").split(".")[:2]) if stated and fits else None
+
+
+def torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
+    """Given where builds of torch for the CUDA of the target, or of the text, have no code for the value `gpu`."""
+    cuda = (missing.target and missing.target.cuda) or wheel_rows.cuda_release(missing.log.variant)
+    first, there, at = (
+        versions.order(each or "") for each in (gpu_first_cuda(values, missing), cuda, capability(values, missing))
+    )
+    if not there or not at:
+        return None
+    is_too_old = at[:2] < _OLDEST_SINCE_12_8 and there[:2] >= _WITHOUT_OLD_CODE
+    return "yes" if is_too_old or (first and there < first) else None
+
+
+def release_lacks_gpu(values: Values, missing: MissingName) -> str | None:
+    """The same, for a torch without a label only if it holds for each CUDA build of its release."""
+    if missing.target is None or is_for_hip(missing):
+        return None
+    if "+" not in (missing.log.torch or ""):
+        builds = filter(None, map(wheel_rows.cuda_release, torch_commands.variants_of(missing.target.version, missing)))
+        targets = [replace(missing.target, cuda=cuda) for cuda in builds]
+        each = [torch_lacks_gpu(values, missing.with_knowledge(target=target)) for target in targets]
+        return "yes" if each and all(each) else None
+    return torch_lacks_gpu(values, missing) if missing.target.cuda else None
+
+
+# Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
+# supported GPUs) and runs theirs, as reported in its discussions.
+_RADEON = (("gfx101", "10.3.0"), ("gfx103", "10.3.0"), ("gfx110", "11.0.0"), ("gfx115", "11.0.0"))
+
+
+def radeon_override(values: Values, missing: MissingName) -> str | None:
+    """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own."""
+    gpu = values.get("gpu", "")
+    return next((version for family, version in _RADEON if gpu.startswith(family)), None)
+
+
+# Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md
+# and .ci/manywheel/build_cuda.sh, 2026-11-25).
+_WITHOUT_OLD_CODE = (12, 8)
+_OLDEST_SINCE_12_8 = (7, 5)
+_OF_OLD_CODE = (12, 6)
+_THOR = 11
+
+
+def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
+    at = versions.order(capability(values, missing) or "")
+    # Of the Jetsons only Thor runs wheels of PyTorch, as a text with the label of one shows. torch 2.9.1 for CUDA 12.8
+    # has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request
+    # 167, 2026-08-25).
+    if not at or missing.log.packager == CONTAINER:
+        return None
+    if missing.log.is_jetson and not (at[0] == _THOR and "+cu" in (missing.log.torch or "")):
+        return None
+    if at >= (10, 0):
+        index, oldest = ("cu130", (2, 9)) if at[0] == _THOR else ("cu128", (2, 7))
+        here = () if missing.target is None else versions.order(missing.target.version) or ()
+        # torch 2.12 has no builds for CUDA 12.8.
+        if missing.target is not None and oldest <= here[:2] < (2, 12):
+            return (
+                f"pip install --force-reinstall torch=={missing.target.version} "
+                f"--index-url {torch_commands.INDEXES}{index}"
+            )
+        since = ".".join(map(str, oldest))
+        return f"pip install -U torch --index-url {torch_commands.INDEXES}{index}  # torch {since} or later"
+    if (versions.order(gpu_last_cuda(values, missing) or "") or _WITHOUT_OLD_CODE) < _OF_OLD_CODE:
+        build = newest_with(values["gpu"].replace("compute_", "sm_"))
+        return torch_commands.install_torch(build[0], missing, variant=build[1]) if build else None
+    if at[:2] < _OLDEST_SINCE_12_8:
+        newer = "builds for later CUDA have no code for it"
+        return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
+    if torch_lacks_gpu(values, missing) is None:
+        return None
+    first = gpu_first_cuda(values, missing) or ""
+    same = None
+    if missing.target is not None:
+        same = torch_commands.torch_of_cuda_since(first, first.partition(".")[0], missing)
+    newest = "pip install -U torch --index-url https://download.pytorch.org/whl/cu126"
+    return newest if same is None else f"{same}\nor the newest torch: {newest}"
+
+
+def with_hip(values: Values, missing: MissingName) -> str | None:
+    """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
+    retells the message (value `prose`) and names neither a GPU of NVIDIA nor its compiler alone."""
+    # GCC prints the arguments, Clang does not: a person wrote them, unless a file is named.
+    is_shown = values.get("hip") and not (values["hip"] == "__ldg(" and "source_file" in values)
+    return "yes" if is_shown or is_for_hip(missing) or _retold_of_hip(values, missing) else None
+
+
+def _retold_of_hip(values: Values, missing: MissingName) -> bool:
+    is_nvcc = "nvcc_named" in values and "hip_named" not in values
+    return "prose" in values and vendor_of(missing) != NVIDIA and not is_nvcc
+
+
+def hip_beside_nvidia(values: Values, missing: MissingName) -> str | None:
+    """Set if HIP's compiler ran, as more than the form of the message shows, and the GPU is NVIDIA's."""
+    is_nvidia = vendor_of(missing) == NVIDIA and not hip_is_likely(values, missing)
+    return with_hip(values, missing) if is_nvidia else None
+
+
+def hip_is_likely(values: Values, missing: MissingName) -> str | None:
+    """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
+    is_shown = "generated" in values or "hip_named" in values or is_for_hip(missing)
+    return "yes" if values.get("hip") == "__ldg" and not is_shown else None
+
+
+def torch_bfloat16(values: Values, _missing: MissingName) -> str | None:
+    """Set if the value `half` is torch's BFloat16, of which c10/util/BFloat16.h has __ldg under HIP, too."""
+    return "yes" if values.get("half", "").endswith("::BFloat16") else None
+
+
+# c10/util/BFloat16-inl.h of torch 1.7.1, 1.8.1 and later, compiled by nvcc and by Clang with HIP's headers.
+_FIRST_WITH_BFLOAT16_LOAD: Final = (1, 8)
+
+
+def without_bfloat16_load(_values: Values, missing: MissingName) -> str | None:
+    """Set if torch is too old to have __ldg of its BFloat16."""
+    release = None if missing.target is None else versions.order(missing.target.version)
+    return "yes" if release and release < _FIRST_WITH_BFLOAT16_LOAD else None
+
+
+def cuda_is_named(_values: Values, missing: MissingName) -> str | None:
+    """Set if the text names a CUDA release or a GPU of NVIDIA, or torch is for CUDA."""
+    return "yes" if missing.log.variant or vendor_of(missing) == NVIDIA or "cu" in _variant(missing) else None
+
+
+def _variant(missing: MissingName) -> str:
+    return "" if missing.target is None else missing.target.variant
+
+
+def for_cpu(_values: Values, missing: MissingName) -> str | None:
+    """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
+    variant; on macOS."""
+    is_cpu = vendor_of(missing) in WITHOUT_CUDA_CODE or (missing.target and missing.target.variant == "cpu")
+    return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
+
+
+def gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
+    """Set if the value `gpu` is newer than each of `supported`."""
+    gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
+    return "yes" if gpu and any(supported) and gpu > max(supported) else None
+
+
+def gpu_is_older(values: Values, _missing: MissingName) -> str | None:
+    """Set if the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
+    gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
+    return "yes" if "too_old" in values or (gpu and any(supported) and gpu < min(supported)) else None
+
+
+def _number(name: str | None) -> int:
+    found = re.search(r"\d{1,4}", name or "")
+    return int(found[0]) if found is not None else 0

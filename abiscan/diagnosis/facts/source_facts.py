@@ -1,0 +1,114 @@
+"""Facts of the message catalogue about names in sources (values `name`, `header`, `library`) and the releases that have
+them."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import generated_modules
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.fixes import wheel_rows
+from abiscan.diagnosis.fixes.cuda_releases import release_evidence
+from abiscan.diagnosis.fixes.system_packages import install_headers, library_of_cmake, library_of_header
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.safe_names import safe
+from abiscan.model import module_name, versions
+from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership import torch_headers
+from abiscan.ownership.vendors import vendor_of_library
+
+
+def cuda_releases(values: Values, missing: MissingName) -> str | None:
+    """A sentence: which releases of CUDA's `library` export the name."""
+    vendor = vendor_of_library(f"lib{values.get('library')}.so")
+    found = None if vendor is None else release_evidence(missing, vendor)
+    return None if found is None else found.evidence
+
+
+def inductor_cache(values: Values, _missing: MissingName) -> str:
+    """The folder of the compile cache with the file of the error (value `source_file`), else the one in the text
+    (`cache_path`), else that of this user."""
+    paths = (values.get(name, "") for name in ("source_file", "cache_path"))
+    return next(filter(None, map(generated_modules.cache_folder, paths)), generated_modules.CACHE_OF_USER)
+
+
+def other_host_compiler(values: Values, _missing: MissingName) -> str | None:
+    """Given where nvcc accepts the GCC of the text (values `stated_gcc`, `major`): it was started with another."""
+    there, newest = versions.order(values.get("stated_gcc", "")), versions.order(values.get("major", ""))
+    return "yes" if there and newest and there[0] <= newest[0] else None
+
+
+def install_for_cmake(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the `package` of CMake's find_package."""
+    row = library_of_cmake(values.get("package", ""))
+    return None if row is None else "\n".join(install_headers(row, wheel_rows.platform_of(missing))) or None
+
+
+def has_header(values: Values, _missing: MissingName) -> str | None:
+    """Whether a recent torch (`headers_of`) has the `header`: `yes` or `no`."""
+    there = torch_headers.has_header(values.get("header", ""))
+    return None if there is None else "yes" if there else "no"
+
+
+def target_before_1(_values: Values, missing: MissingName) -> str | None:
+    """Set if the target is a torch before 1.0."""
+    at = None if missing.target is None else versions.order(missing.target.version)
+    return "yes" if at is not None and at < (1, 0) else None
+
+
+def exported_by(values: Values, missing: MissingName) -> str | None:
+    """The releases of torch that export a function with this `name`: `2.3.0-2.12.1`."""
+    ranges = _exported_in(values.get("name", ""), missing)
+    return ranges.text() if ranges else None
+
+
+def exported_side(values: Values, missing: MissingName) -> str | None:
+    """`newest` if these releases include the newest known one, else `oldest` if they include the oldest."""
+    ranges, known = _exported_in(values.get("name", ""), missing), missing.known_versions
+    if not ranges:
+        return None
+    return "newest" if ranges.last == known[-1] else "oldest" if ranges.first == known[0] else None
+
+
+def in_c10_cuda(values: Values, missing: MissingName) -> str | None:
+    """Set if `name` was looked up in at::cuda and the newest torch has it in c10::cuda."""
+    scope, _, base = values.get("name", "").rpartition("::")
+    ranges = _exported_in(f"c10::cuda::{base}", missing) if scope == "at::cuda" else None
+    return "yes" if ranges and ranges.last == missing.known_versions[-1] else None
+
+
+def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
+    """The releases that export any function with a name; None if none is known."""
+    if "::" not in name:
+        return missing.exported_in
+    releases = missing.knowledge.releases
+    if releases is None:
+        return None
+    *scope, base = name.split("::")
+    # Since 1.10 the base class has the methods that are no operators.
+    scopes = (scope, ["at", "TensorBase"]) if scope == ["at", "Tensor"] else (scope,)
+    encoded = ["".join(f"{len(part)}{part}" for part in (*each, base)) for each in scopes]
+    prefixes = [f"{start}{each}" for each in encoded for start in ("_ZN", "_ZNK")]
+    found = [h.exported_in for prefix in prefixes for h in releases.prefix(prefix, missing.knowledge.machine).values()]
+    present = {release for release in missing.known_versions if any(each.contains(release) for each in found)}
+    return ReleaseRanges.of_known(missing.known_versions, present.__contains__) if found else None
+
+
+def other_place(values: Values, _missing: MissingName) -> str | None:
+    """Set if the places `earlier` and `later` differ."""
+    return "yes" if values.get("earlier") != values.get("later") else None
+
+
+def header_product(values: Values, _missing: MissingName) -> str | None:
+    """The library of the system that has the value `header`."""
+    row = library_of_header(values.get("header", ""))
+    return None if row is None else row.product
+
+
+def header_package(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the headers with the value `header`."""
+    row = library_of_header(values.get("header", ""))
+    return None if row is None else "\n".join(install_headers(row, wheel_rows.platform_of(missing)))
+
+
+def operator_namespace(values: Values, _missing: MissingName) -> str | None:
+    """The namespace of an operator that replaces a function of the value `module`."""
+    return safe(module_name.operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None

@@ -1,0 +1,222 @@
+"""Facts of the message catalogue about torch: the target, its CUDA and CPythons, and commands that install it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.facts.gpu_facts import torch_for_gpu
+from abiscan.diagnosis.fixes import torch_commands
+from abiscan.diagnosis.fixes.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.fixes.wheel_rows import cuda_release, platform_of
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, XPU
+from abiscan.diagnosis.text.packaged_torch import CONTAINER
+from abiscan.model import versions
+from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
+from abiscan.releases import companions
+from abiscan.releases.pythons import with_wheels
+
+
+def pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
+    """The CPythons for which the value `torch` has wheels: `3.6-3.9`."""
+    pythons = with_wheels(values.get("torch", ""))
+    return f"{pythons[0]} - {pythons[-1]}" if pythons else None
+
+
+def python_without_torch(values: Values, missing: MissingName) -> str | None:
+    """The Python of the text, if the value `torch` has no wheel for it."""
+    python, pythons = missing.log.python, with_wheels(values.get("torch", ""))
+    return ".".join(map(str, python)) if python and pythons and python < (pythons[0].major, pythons[0].minor) else None
+
+
+def is_no_torch(values: Values, missing: MissingName) -> str | None:
+    """Set if no known release is the value `torch`, which is between the first and the last of them."""
+    here, known = versions.order(values.get("torch", "")), missing.known_versions
+    orders = [versions.order(each) or () for each in known]
+    if here is None or not orders or not orders[0] <= here <= orders[-1]:
+        return None
+    return None if any(each[: len(here)] == here for each in orders) else "yes"
+
+
+def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
+    """The newest of them."""
+    pythons = with_wheels(values.get("torch", ""))
+    return str(pythons[-1]) if pythons else None
+
+
+def python_of_torch(values: Values, missing: MissingName) -> str | None:
+    """The CPython of the text or this machine, if it is one of them."""
+    here = missing.loading_python
+    return str(here) if here is not None and here in with_wheels(values.get("torch", "")) else None
+
+
+def install_torch(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the value `torch` in the variant `label`, else of the target, else the build of the
+    package index."""
+    label = values.get("label", "")
+    if label.startswith("cu") and (is_for_hip(missing) or values.get("without_gpu")):
+        label = ""  # a text for ROCm or a CPU that asks about CUDA
+    version = values.get("torch", "")
+    if missing.log.is_jetson:
+        return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"
+    if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
+        label = f"rocm{rocm_of(missing)}"
+    if missing.log.packager == CONTAINER:
+        return torch_commands.image_of_nvidia(version)
+    known = label or (missing.target and vendor_of(missing) != DCU)
+    command = torch_commands.install_torch(version, missing, variant=label) if known else None
+    return command or torch_commands.from_package_index(version, missing)
+
+
+def explain_release(_values: Values, missing: MissingName) -> str:
+    """`abiscan explain` for the release of the torch that the text names, else of the torch in the command's Python."""
+    return _explain('torch.__version__.split("+")[0]', missing)
+
+
+def explain_torch(_values: Values, missing: MissingName) -> str:
+    """The same with the label of that torch, which names its ROCm."""
+    return _explain("torch.__version__", missing)
+
+
+def _explain(version: str, missing: MissingName) -> str:
+    if missing.target is not None and versions.is_release(missing.target.version):
+        return f"abiscan explain --torch {missing.target.version}"
+    if platform_of(missing) == "win_amd64":  # cmd.exe has no `$(...)`
+        return "abiscan explain"
+    return f"abiscan explain --torch \"$(python -c 'import torch; print({version})')\""
+
+
+def string_of_wheel(_values: Values, missing: MissingName) -> str | None:
+    """The std::string of the wheel on the package index of the target, or of the torch that the text asks about:
+    `wheel of torch 2.5.1 on PyPI for Linux on x86_64 has the old std::string`; None for another build."""
+    target, asked = missing.target, (missing.log.asked_releases.get(each, "") for each in ("torch", "pytorch"))
+    version = next(filter(None, asked), "") if target is None else target.version
+    if not version or missing.knowledge.target_from_source or platform_of(missing) != "linux_x86_64":
+        return None
+    releases = (each for each in missing.knowledge.known_versions if f"{each}.".startswith(f"{version}."))
+    builds = (build for release in releases for build in missing.knowledge.released_builds(release))
+    abis = {build.cxx11_abi for build in builds if target is None or build.variant == target.variant}
+    if len(abis) != 1 or (is_new := abis.pop()) is None:
+        return None
+    string = "new" if is_new else "old"
+    return f"wheel of torch {version} on PyPI for Linux on x86_64 has the {string} std::string"
+
+
+def torch_of_release(values: Values, _missing: MissingName) -> str | None:
+    """The torch release of the value `release` of the value `project`, a package released with torch: `1.8`."""
+    return companions.built_for(values.get("project", ""), values.get("release", ""))
+
+
+def pythons_of_release(values: Values, missing: MissingName) -> str | None:
+    """The CPythons with wheels of that torch."""
+    return pythons_of_torch({"torch": f"{torch_of_release(values, missing)}.0"}, missing)
+
+
+def newest_python_of_release(values: Values, missing: MissingName) -> str | None:
+    """The newest of them."""
+    return newest_python_of_torch({"torch": f"{torch_of_release(values, missing)}.0"}, missing)
+
+
+# Minor releases of one CUDA.
+_MOST_MINORS: Final = 10
+
+
+def torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch for the value `toolkit_cuda`: the target's release if it has that variant."""
+    variant = f"cu{values.get('toolkit_cuda', '').replace('.', '')}"
+    # A toolkit compiles for every torch of its CUDA major release.
+    command = torch_commands.torch_of_variant(variant, missing)
+    major, _, minor = values.get("toolkit_cuda", "").partition(".")
+    later = range(int(minor), _MOST_MINORS) if minor.isdigit() else ()
+    others = (torch_commands.torch_for_cuda(f"{major}.{each}", missing, same_major=True) for each in later)
+    command = command or next(filter(None, others), None)
+    return command and torch_commands.force_reinstall(command)
+
+
+# The oldest index of PyTorch with builds of each release from 2.6 on, and code for GPUs from 5.0 on.
+_OF_MOST_DRIVERS: Final = "cu126"
+
+
+def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
+    """The command that replaces a CPU build of torch by one for CUDA, with code for the GPU that the text names: the
+    target's release, else the newest; None if none is known."""
+    if platform_of(missing) == "macosx" or vendor_of(missing) in (AMD, DCU, XPU) or missing.log.is_jetson:
+        return None
+    capability, version = missing.log.capability, "" if missing.target is None else missing.target.version
+    if capability and not _has_code(capability):
+        if last_toolkit(capability) is not None:
+            return None  # an older torch, which other packages here may not accept
+        command = torch_for_gpu({"gpu": f"sm_{capability.replace('.', '')}"}, missing)
+        return command and torch_commands.force_reinstall(command).replace(" -U ", " ")
+    if not version and torch_commands.newest_of_variant(_OF_MOST_DRIVERS, missing):
+        command = f"pip install torch --index-url {torch_commands.INDEXES}{_OF_MOST_DRIVERS}"
+    elif _OF_MOST_DRIVERS not in torch_commands.variants_of(version, missing):
+        command = torch_commands.install_torch(version, missing, cuda="")
+    else:
+        command = torch_commands.torch_of_variant(_OF_MOST_DRIVERS, missing)
+    return command and torch_commands.force_reinstall(command)
+
+
+def _has_code(capability: str) -> bool:
+    """Whether the builds for `_OF_MOST_DRIVERS` have code for a compute capability."""
+    cuda = versions.order(cuda_release(_OF_MOST_DRIVERS)) or ()
+    first, last = (versions.order(find(capability) or "") for find in (first_toolkit, last_toolkit))
+    return (first is None or first <= cuda) and (last is None or last >= cuda)
+
+
+def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
+    """The command that installs the target's torch for another CUDA, preferably a newer one."""
+    here = (target_cuda(_values, missing) or "").partition(".")[0]
+    if not here or missing.target is None:
+        return None
+    ways = (torch_commands.install_torch(missing.target.version, missing, cuda=str(int(here) + by)) for by in (1, -1))
+    command = next(filter(None, ways), None)
+    return command and torch_commands.force_reinstall(command)
+
+
+def torch_for_driver(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the newest torch for a CUDA that the driver (value `driver_cuda`) supports."""
+    command = torch_commands.torch_for_cuda(values.get("driver_cuda", ""), missing)
+    return command and torch_commands.force_reinstall(command)
+
+
+def torch_itself(_values: Values, missing: MissingName) -> str | None:
+    """Arguments of `pip install` for the target's torch."""
+    found = None if missing.target is None else torch_commands.find_torch(missing.target.version, missing)
+    return None if found is None else found[0]
+
+
+def cuda_of_no_release(values: Values, missing: MissingName) -> str | None:
+    """Set if no release of torch has the CUDA of the value `torch_cuda`, and the installed torch no other."""
+    cuda = values.get("torch_cuda", "")
+    installed = missing.target if missing.knowledge.exact else None
+    is_other = installed is not None and installed.cuda != cuda
+    return "yes" if not is_other and torch_commands.is_cuda_of_no_release(cuda) else None
+
+
+def target_torch(_values: Values, missing: MissingName) -> str | None:
+    """The target's torch if it is a CUDA build: `torch 2.6.0 (cu124)`."""
+    return missing.target_label if target_cuda(_values, missing) else None
+
+
+def target_cuda(_values: Values, missing: MissingName) -> str | None:
+    """The CUDA release of the target's torch: `9.0`, also for a build with 9.0.176."""
+    cuda = None if missing.target is None else missing.target.cuda
+    return None if cuda is None else ".".join(cuda.split(".")[:2])
+
+
+def torch_has_fix(values: Values, missing: MissingName) -> str | None:
+    """Set if the target is not older than the value `torch`, the first release with a fix, or if the text has an
+    exception that later releases alone raise (value `inductor_error`)."""
+    if missing.target is None:
+        return "yes" if values.get("inductor_error") else None
+    here, first = versions.order(missing.target.version), versions.order(values.get("torch", ""))
+    return "yes" if here is not None and first is not None and here >= first else None
+
+
+def built_for(values: Values, _missing: MissingName) -> str | None:
+    """`older` or `newer`: the torch that the extension was built for (value `built`) compared with the installed one
+    (`here`)."""
+    built, here = versions.order(values.get("built", "")), versions.order(values.get("here", ""))
+    return None if built is None or here is None or built == here else "older" if built < here else "newer"

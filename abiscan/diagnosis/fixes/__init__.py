@@ -1,0 +1,1 @@
+"""Makes commands: to install, build and replace torch and packages."""

@@ -1,0 +1,440 @@
+"""Commands that install a package for the target's torch, from the package catalogue."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from msgspec.structs import replace
+
+from abiscan.diagnosis.catalogue.load_packages import (
+    package_of_file,
+    packages_by_name,
+    packages_by_namespace,
+    packages_by_operators,
+    wheels_by_id,
+)
+from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.fixes.build_commands import BUILD, build
+from abiscan.diagnosis.fixes.hip_sources import hip_port, is_for_hip, vendor_of, with_gpu_of
+from abiscan.diagnosis.fixes.torch_commands import (
+    force_reinstall,
+    hip_for_windows,
+    index_of_label,
+    install_nightly,
+    install_torch,
+)
+from abiscan.diagnosis.fixes.wheel_choice import find_wheel, with_cuda, with_other_torch
+from abiscan.diagnosis.fixes.wheel_rows import (
+    PIP,
+    PIP_WITH_TORCH,
+    cuda_major,
+    entry_of_release,
+    fill_places,
+    is_in_span,
+    patch_release,
+    platform_of,
+    python_tag,
+    rows_of,
+    together,
+)
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.reference import Reference
+from abiscan.diagnosis.text.gpu_vendors import NO_GPU, NVIDIA
+from abiscan.mangling import string_abi
+from abiscan.model import versions
+from abiscan.model.target import TorchBuild
+from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.vendors import vendor_of_library
+from abiscan.releases import companions
+from abiscan.releases.pythons import with_wheels
+
+# In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
+_RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
+_INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
+_OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
+_MOST_BUILDS: Final = 3
+# The variant of a torch for ROCm of unknown release.
+_ANY_ROCM: Final = "rocm"
+_ONLY_NEW_STRING: Final = (2, 7)
+_MOST_RELEASES: Final = 8
+
+
+def find_package(missing: MissingName, name: str | None = None) -> Package | None:
+    """The package of the file with the missing symbol; None if it is not in the catalogue.
+
+    Args:
+        name: distribution or module in a message.
+    """
+    found = _find_package(missing, name)
+    if found is None or found.name == "torch":
+        return None
+    # Of two distributions with one module (mmcv, mmcv-full), the one that the text names.
+    named = missing.log.project
+    return packages_by_name().get(named, found) if named.startswith(f"{found.name}-") else found
+
+
+def _find_package(missing: MissingName, name: str | None) -> Package | None:
+    for text in (missing.file.distribution, name):
+        found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
+        if found is not None:
+            return found
+    path = missing.file.path or missing.file.importer
+    found = package_of_file(path) if path else None
+    if found is None and name is not None:
+        found = package_of_file(name) or packages_by_operators().get(name)
+    is_of_project = missing.is_torch_name or is_torch_library(missing.name)
+    if missing.log.project not in companions.COMPANIONS:  # which texts name beside torch
+        vendor = vendor_of_library(missing.name)
+        is_of_project = is_of_project or (vendor is not None and vendor.cuda)
+    if found is None and is_of_project and not path and missing.log.project:
+        found = packages_by_name().get(missing.log.project)
+    if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
+        found = packages_by_namespace().get(missing.namespace)
+    return found
+
+
+def install(
+    package: Package,
+    missing: MissingName,
+    *,
+    variant: str | None = None,
+    others: Sequence[Package] = (),
+    oldest: str = "",
+) -> tuple[str, ...]:
+    """The ways to install the package for the target, best first: a wheel, else a build from source. Where no wheel is
+    known, one way has several lines. Empty if neither is known.
+
+    Args:
+        variant: of the installed torch, if nothing else is known about it.
+        others: packages to install with the same command; they have the same wheels.
+        oldest: torch that an unknown one is not older than.
+    """
+    if package.command:
+        return (package.command,)
+    if package.cuda:
+        return _of_cuda(package, missing, variant)
+    if package.needs_no_torch or package.conda:
+        command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
+        return (command,)
+    target = missing.target
+    if target is not None and not target.variant and is_for_hip(missing):
+        missing = _with_variant(missing, target, _ANY_ROCM)
+        target = missing.target
+    if package.name in companions.COMPANIONS and (of_amd := hip_for_windows(missing)) is not None:
+        return (of_amd,)
+    if missing.log.is_nightly and (package.name in companions.COMPANIONS or package.nightly):
+        return (install_nightly(package.name, missing),)
+    source = build(package, missing, [each.name for each in others])
+    if source is not None and target is None and hip_port(package, missing) is not None:
+        return (source,)
+    package = together(package, others)
+    # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
+    from_source = missing.knowledge.target_from_source or missing.log.is_jetson or missing.log.is_nightly
+    is_cpu = platform_of(missing) == "macosx" if target is None else target.variant == "cpu"
+    if package.cuda_only and is_cpu and not from_source:
+        return _for_cpu(package, missing)
+    if not from_source and (without := without_file(package, missing)) is not None:
+        # A page of the project has wheels with the file, each for one torch; the package index those without it.
+        paged = None if target is None else find_wheel(package, missing, target)
+        return (without if paged is None or "://" not in paged.command else paged.command,)
+    if not from_source and (target is None or versions.order(target.version) is None):
+        page = _page(package, missing)
+        for_cpu = _for_any(package, missing, "cpu", oldest) if variant is None and vendor_of(missing) == NO_GPU else ()
+        general = for_cpu or _for_any(package, missing, variant, oldest)
+        if page is not None:
+            # For a torch without a wheel of the project.
+            lead = "or, for another torch: install" if general else "Install"
+            general = (*general, f"{lead} the wheel for your torch, CUDA and Python: {page}")
+        if general and package.ended and source:
+            return (*general, f"or, for a torch without a wheel there: {source}")
+        return general if general else ((source,) if source else ())
+    wheel = None if from_source or target is None else find_wheel(package, missing, target)
+    if wheel is not None:
+        return (wheel.command,)
+    if target is not None and not from_source and (of_index := _from_index_of_torch(package, target)) is not None:
+        return (of_index,)
+    ways = []
+    page = None if from_source else _page(package, missing)
+    if not from_source and page is None and (package.wheels or package.upgrade):
+        return _without_known_wheel(package, missing, source)
+    if page is not None:
+        ways.append(f"Install the wheel of {package.name} for {missing.target_label} and this Python: {page}")
+        ways.append(f"or: {source}" if source is not None else "")
+    elif source is not None:
+        ways.append(source)
+    elif package.upgrade:
+        ways.append(_upgrade(package))
+    return tuple(filter(None, ways))
+
+
+def _from_index_of_torch(package: Package, target: TorchBuild) -> str | None:
+    """For a torch for ROCm: its companion from the index of that variant, which has both."""
+    index = index_of_label(target.variant) if target.variant.startswith("rocm") else None
+    release = companions.release_for(package.name, target.version) if package.name in companions.COMPANIONS else None
+    return f'{PIP} "{package.name}=={release}.*" --index-url {index}' if index and release else None
+
+
+def _page(package: Package, missing: MissingName) -> str | None:
+    """The page of wheels that pip cannot search; all are for CUDA."""
+    return None if is_for_hip(missing) else package.pages.get(platform_of(missing))
+
+
+def _with_variant(missing: MissingName, target: TorchBuild, variant: str) -> MissingName:
+    return missing.with_knowledge(target=replace(target, variant=variant))
+
+
+def install_named(knowledge: Knowledge) -> tuple[str, ...]:
+    """The ways to install the only package that a text names, best first, after a heading; empty if the catalogue has
+    none."""
+    package = packages_by_name().get(knowledge.log.project)
+    if package is None or package.name in ("torch", *companions.COMPANIONS):
+        return ()
+    ways = install(package, MissingName(Reference(name=""), knowledge))
+    is_for_any = package.needs_no_torch or package.conda or package.command
+    torch = "" if knowledge.target is None or is_for_any else f" for torch {knowledge.target.label}"
+    return (f"To install {package.name}{torch}:", *ways) if ways else ()
+
+
+def check_named(knowledge: Knowledge) -> tuple[str, ...]:
+    """How to check the installed files of the only package that a text names, after a heading; empty if it is none with
+    native code, or for Windows."""
+    package = packages_by_name().get(knowledge.log.project)
+    if package is None or package.needs_no_torch or not package.wheels or knowledge.log.platform == "win_amd64":
+        return ()
+    named = "names every undefined symbol, with its cause and fix"
+    return (f"To check the installed {package.name}:", f'abiscan {package.name} --python "$(which python)"  # {named}')
+
+
+def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:
+    """The command that installs releases of the package without the file of the error; they are for CUDA.
+
+    Args:
+        if_unnamed: also if the text names no file.
+    """
+    if package.without is None or is_for_hip(missing):
+        return None
+    base = posixpath.basename(missing.file.path or missing.name)
+    is_unnamed = if_unnamed and not missing.file.path
+    return package.without.command if is_unnamed or base.startswith(package.without.files) else None
+
+
+def of_installed_release(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
+    """The commands that install a torch that the installed release of the package is built for, and that release, where
+    the target is another torch; empty if that is unknown or not so.
+
+    Args:
+        variant: of torch, as near as published.
+    """
+    log, target = missing.log, missing.target
+    releases = {**log.releases, **log.companions}
+    release = (missing.file.distribution_version or releases.get(package.name) or "").partition("+")[0]
+    if not release or target is None:
+        return ()
+    found = with_other_torch(package, _with_variant(missing, target, variant), release)
+    return found[1:] if found and f" {versions.minor(target.version)}." not in found[0] else ()
+
+
+def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:
+    """For a CPU build of torch: its CUDA build, and a package that needs one for that. On macOS there is none."""
+    lead = f"{package.name} needs a GPU of NVIDIA and a CUDA build of torch"
+    if platform_of(missing) == "macosx":
+        return (f"{lead}: use it on Linux, or a program's option without it",)
+    ways = with_cuda(package, missing, "")
+    if not ways and missing.target is not None:
+        torch = install_torch(missing.target.version, missing, cuda="")
+        forced = "" if torch is None else force_reinstall(torch)
+        built = build(package, with_gpu_of(NVIDIA, missing))
+        ways = (forced or "Install such a build for this platform first", *(() if built is None else (built,)))
+    return ("\n".join((f"{lead}:", *ways)),)
+
+
+def _without_known_wheel(package: Package, missing: MissingName, source: str | None) -> tuple[str, ...]:
+    """The ways to install a package of which the catalogue has no wheel for the target. It says that one may exist only
+    if the target is newer than the catalogue."""
+    if source is None and not package.wheels:
+        return (_upgrade(package),)
+    if _may_be_published(package, missing):
+        lead, *unlisted = _unlisted(package, missing)
+        if source is None:
+            return ("\n".join((lead, *unlisted)),) if unlisted else ()
+        otherwise = (lead, *unlisted, "Otherwise build it:") if unlisted else (f"{lead[:-1]}. Otherwise build it:",)
+        return ("\n".join((*otherwise, source)),)
+    rows, other = rows_of(package, missing), with_other_torch(package, missing)
+    names = ", ".join(package.name.split())
+    none = f"No wheel of {names} for {missing.target_label} on this platform and Python is known"
+    if source is None:
+        if package.upgrade and not rows:
+            return (_upgrade(package),)
+        wsl = ": use WSL" if platform_of(missing) == "win_amd64" else ""
+        return ("\n".join(other),) if other else (f"{none}{wsl}",)
+    is_command = source.startswith("pip ")
+    if not other:
+        return (f"{none}. Build it:\n{source}" if is_command else f"{none}\n{source}",)
+    lead, *commands = other
+    is_any = missing.target is not None and missing.target.variant in ("", _ANY_ROCM)
+    if is_any and missing.target is not None and f"torch {missing.target.version}," in lead:
+        # A release without a label may be of any variant: one that has a wheel.
+        return ("\n".join(commands),)
+    near = missing.target is not None and f"torch {versions.minor(missing.target.version)}." in lead
+    if not is_command or (any(wheels.with_torch for wheels in rows) and (package.ended or near)):
+        return ("\n".join((lead, *commands, f"or: {source}")),)
+    return ("\n".join((f"{none}. Build it:", source, f"or {lead[0].lower()}{lead[1:]}", *commands)),)
+
+
+def _may_be_published(package: Package, missing: MissingName) -> bool:
+    """Whether a wheel for the target may have been published after the catalogue was written."""
+    if not package.wheels:
+        return True
+    rows, torch = rows_of(package, missing), "" if missing.target is None else missing.target.version
+    at = versions.order(torch)
+    if package.ended or not rows or not at or not _has_kind(package, missing):
+        return False
+    if at[:2] > max((versions.order(each) or ())[:2] for wheels in rows for each in wheels.variants):
+        return True
+    newest = next((wheels for wheels in rows if entry_of_release(wheels.variants, torch)), None)
+    if newest is not rows[0] or not newest.pythons or (python := missing.loading_python) is None:
+        return False
+    return (python.major, python.minor) > (versions.order(newest.pythons[-1]) or ())[:2]
+
+
+def _has_kind(package: Package, missing: MissingName) -> bool:
+    """Whether the package has wheels of the target's kind: for CUDA, ROCm or the CPU."""
+    variant = "" if missing.target is None else missing.target.variant
+    known = chain.from_iterable(each for row in rows_of(package, missing) for each in row.variants.values())
+    kind = re.match("[a-z]*", variant)
+    return package.any_variant or kind is None or any(each.startswith(kind[0]) for each in known)
+
+
+def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
+    """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
+    yield f"Install the release of {', '.join(package.name.split())} for {missing.target_label}, if one exists:"
+    if not package.wheels or package.upgrade:
+        yield _upgrade(package)
+        return
+    wheels = next(iter(rows_of(package, missing)), None) or wheels_by_id()[package.wheels[0]]
+    variant = "" if missing.target is None else missing.target.variant
+    install = re.sub(_RELEASE, lambda _: package.name, wheels.install)
+    if not variant:
+        install = re.sub(_INDEX, "", install)
+    places_of_file = (*_OF_ONE_FILE, *(() if variant else ("{variant}",)))
+    if missing.target is None or any(place in install for place in places_of_file):
+        return
+    places = fill_places(wheels, package, missing.target.version, variant)
+    of_torch = any(place in install for place in ("{torch}", "{minor}", "{short}", "{digits}"))
+    newest = "" if of_torch else "  # the newest: name the release for your torch"
+    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {install.format_map(places)}{newest}"
+
+
+def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+    """The build for the CUDA of the target, else the one of each CUDA."""
+    variant = variant or missing.log.variant or ("" if missing.target is None else missing.target.variant)
+    if major := cuda_major(variant):
+        of_major = [each for each in package.cuda if each.startswith(f"cu{major}")]
+        older = [each for each in of_major if each <= variant]
+        chosen = variant if variant in package.cuda else max(older, default=min(of_major, default=None))
+        if chosen is not None:
+            mark = "; " if "  # " in package.cuda[chosen] else "  # "
+            return (f"pip install -U {package.cuda[chosen]}{mark}for CUDA {major}",)
+        return (f"No build of {package.name} for CUDA {major} is known; there are: {', '.join(package.cuda)}",)
+    if len(package.cuda) > _MOST_BUILDS:
+        # Of builds that are named after their CUDA one shows how the others are called.
+        example, what = next(iter(package.cuda.items()))
+        there = ", ".join(package.cuda)
+        return (f"pip install -U {what}  # {example}: put in the CUDA of torch, or the next below ({there})",)
+    return tuple(f"CUDA {each.removeprefix('cu')}: pip install -U {what}" for each, what in package.cuda.items())
+
+
+def _for_any(package: Package, missing: MissingName, variant: str | None, oldest: str) -> tuple[str, ...]:
+    """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
+    example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
+    entries = tuple(_possible_entries(package, missing, oldest))
+    if _other_string(missing).get("abi") == "FALSE":
+        # No torch of 2.7 or later has the old std::string.
+        entries = tuple(each for each in entries if (versions.order(each[1]) or ()) < _ONLY_NEW_STRING)
+    of_variant = [each for each in entries if variant in each[2]]
+    if variant is None and any(missing.log.variant in known for _row, _torch, known in entries):
+        return _for_any(package, missing, missing.log.variant, oldest)
+    for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
+        of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
+        if package.fetches_wheel:
+            return _fetched(package, wheels, missing, oldest)
+        places = fill_places(wheels, package, torch, of_example)
+        python = missing.loading_python
+        tag = "cp312" if python is None else python_tag(str(python))
+        places |= {
+            "python": tag,
+            "py": tag.replace("cp", "py"),
+            "platform": platform_of(missing),
+            **_other_string(missing),
+        }
+        example = wheels.install.format_map(places)
+        how = PIP_WITH_TORCH if wheels.with_torch else PIP
+        of_variant_too = any(place in wheels.install for place in ("{variant}", "{major}"))
+        what = "torch and CUDA" if of_variant_too and variant != of_example else "torch"
+        label = f"{places['torch']}+{of_example}" if of_variant_too else places["torch"]
+        notes = [f"for torch {label}: replace with your {what}"]
+        others = [
+            f"{entry_of_release(row.releases, each)} for {versions.minor(each)}"
+            for row, each, _known in entries
+            if row.install == wheels.install and each != torch
+        ]
+        others = [each for each in others if not each.startswith(f"{places['release']} ")]
+        if wheels.releases and others:
+            notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")
+        return (f"{how} {example}  # {'; '.join(notes)}",)
+    return (_upgrade(package),) if package.upgrade and not missing.exported_in else ()
+
+
+def _other_string(missing: MissingName) -> dict[str, str]:
+    """The std::string of an unknown torch that lacks the symbol because of it; empty if that is not so."""
+    abi = string_abi(missing.name) if missing.target is None and missing.is_torch_name else None
+    return {} if abi is None else {"abi": "FALSE" if abi == "new" else "TRUE"}
+
+
+def _possible_entries(
+    package: Package, missing: MissingName, oldest: str
+) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:
+    """Each row of wheels with a release of torch that may be the installed one, and the variants, newest first."""
+    python = missing.loading_python
+    for wheels in rows_of(package, missing):
+        if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
+            continue
+        for torch, known in wheels.variants.items():
+            release = next((each for each in wheels.releases if each.startswith(f"{torch}.")), patch_release(torch))
+            if _may_be_installed(release, missing, oldest):
+                yield wheels, release, known
+
+
+def _may_be_installed(torch: str, missing: MissingName, oldest: str) -> bool:
+    """Whether an unknown torch that lacks the symbol, and is not older than another, may be this release."""
+    if (versions.order(torch) or ()) < (versions.order(oldest) or ()):
+        return False
+    python = missing.loading_python
+    exported = missing.exported_in if missing.is_torch_name else None
+    return (not exported or not exported.contains(torch)) and (python is None or python in with_wheels(torch))
+
+
+def _fetched(package: Package, wheels: Wheels, missing: MissingName, oldest: str) -> tuple[str, ...]:
+    """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
+    possible = {
+        torch: each
+        for torch, each in wheels.releases.items()
+        if _may_be_installed(patch_release(torch), missing, oldest)
+    }
+    newest, *older = dict.fromkeys(possible.values())
+    ways = [f"{BUILD} {package.name}=={newest}"]
+    for release in (newest, *older):
+        torches = [torch for torch, each in possible.items() if each == release]
+        span = torches[-1] if len(torches) == 1 else f"{torches[-1]}-{torches[0]}"
+        line = f"{BUILD} {package.name}=={release}  # for torch {span}: installs the published wheel"
+        ways = [line] if release == newest else [*ways, line]
+    return tuple(ways)
+
+
+def _upgrade(package: Package) -> str:
+    return f"pip install --upgrade {package.name}"

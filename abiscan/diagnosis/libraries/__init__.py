@@ -1,0 +1,1 @@
+"""Causes of libraries that were not found."""

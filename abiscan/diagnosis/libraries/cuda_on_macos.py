@@ -1,0 +1,41 @@
+"""cuda-build-required on macOS, for which no CUDA exists: no search path and no other torch has what is missing.
+
+CUDA 10.2 is the last release for macOS (https://docs.nvidia.com/cuda/archive/10.2/cuda-toolkit-release-notes/), and
+torch's wheels for macOS are built without CUDA (https://pytorch.org/get-started/locally/). A torch for macOS that needs
+CUDA was built from source for such an old release, and is left to the other causes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.text.gpu_vendors import NVIDIA
+from abiscan.model.imports import Owner
+from abiscan.ownership.torch_names import accelerator_of
+from abiscan.ownership.vendors import vendor_of_library
+
+_VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
+
+
+def _is_retold(missing: MissingName) -> bool:
+    """Whether a text names macOS, and no GPU of NVIDIA, beside a message in the form of another system."""
+    return missing.log.platform == "macosx" and missing.log.gpu != NVIDIA
+
+
+def needs_library(name: str, missing: MissingName) -> bool:
+    """Whether a missing library is of CUDA, or of torch for CUDA, on macOS."""
+    of_macos = name.endswith(".dylib") or "darwin" in missing.file.path or _is_retold(missing)
+    if missing.file.is_torch_itself or not of_macos:
+        return False
+    vendor = vendor_of_library(re.sub(_VERSION, "", name))
+    return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
+
+
+def needs_symbol(missing: MissingName) -> bool:
+    """Whether a missing symbol is of CUDA, or of torch for CUDA, on macOS."""
+    if missing.file.is_torch_itself or not (missing.reference.macos or _is_retold(missing)):
+        return False
+    return missing.owner is Owner.CUDA or (
+        missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope
+    )

@@ -1,0 +1,54 @@
+"""Symbols of the C++ runtime: what compilers generate calls to, std::filesystem, libc++ and other C++ libraries."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis.templates.code_causes import row_causes
+from abiscan.ownership.names import STANDARD_SCOPES
+from abiscan.ownership.vendors import library_of_namespace
+
+# Functions of the Itanium C++ ABI (sections 2 and 3) that every C++ runtime has.
+_CXX_ABI = frozenset(
+    (
+        *("__gxx_personality_v0", "__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch"),
+        *("__cxa_allocate_exception", "__cxa_free_exception", "__cxa_get_exception_ptr", "__cxa_pure_virtual"),
+        *("__cxa_guard_acquire", "__cxa_guard_release", "__cxa_guard_abort", "__cxa_bad_cast", "__cxa_bad_typeid"),
+        *("__cxa_demangle", "__cxa_vec_new", "__cxa_vec_ctor", "__cxa_vec_dtor", "__cxa_current_exception_type"),
+    )
+)
+
+
+def cxx_abi_causes(missing: MissingName) -> Candidates:
+    """Functions of the C++ runtime that compilers generate calls to."""
+    everywhere = "yes" if missing.name in _CXX_ABI else ""
+    yield from row_causes("function-of-cxx-abi-missing", missing, symbol=missing.name, everywhere=everywhere)
+
+
+def cxx_runtime_causes(missing: MissingName) -> Candidates:
+    """std::filesystem, symbols of libc++ and of other C++ libraries."""
+    cxx = missing.cxx
+    assert cxx is not None
+    of_standard = cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name
+    experimental = cxx.scope[:3] == ("std", "experimental", "filesystem")
+    if experimental or cxx.scope[:2] == ("std", "filesystem"):
+        yield from row_causes("filesystem-of-gcc-8-missing", missing, experimental="yes" if experimental else "")
+    elif of_standard and "std::__1::" in missing.shown:
+        by_dyld = "yes" if is_of_dyld(missing) else ""
+        yield from row_causes("symbol-of-libcxx-missing", missing, by_dyld=by_dyld)
+    elif of_standard:
+        yield from row_causes("symbol-of-cxx-library-missing", missing)
+    elif (library := library_of_namespace(cxx.namespace)) is not None:
+        is_loaded = missing.file.path and not missing.reference.link_time and library.isidentifier()
+        yield from row_causes(
+            "symbol-of-namespace-missing",
+            missing,
+            commands={"library": library},
+            namespace=cxx.namespace or "",
+            preloaded=library if is_loaded else "",
+        )
+
+
+def is_of_dyld(missing: MissingName) -> bool:
+    """Whether the loader of macOS reported the symbol."""
+    return missing.macho and not missing.reference.link_time and not missing.reference.bare

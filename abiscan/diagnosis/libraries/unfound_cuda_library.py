@@ -1,0 +1,380 @@
+"""Libraries of CUDA that a loader did not find, by file name: which release they are of, and what has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
+from abiscan.diagnosis.fixes.hip_sources import vendor_of
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.templates.code_causes import row_causes
+from abiscan.diagnosis.text.gpu_vendors import NO_GPU
+from abiscan.model.cause import CauseId
+from abiscan.model.versions import ReleaseRanges, order
+from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import (
+    cuda_distribution,
+    distributions_beside,
+    other_version_provided,
+    vendor_of_library,
+)
+
+# Libraries whose number after `.so` is the CUDA release since 11 (cufft, curand and cusolver have other numbers), and
+# CUDA releases of other numbers.
+_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt", "nppc", "nvjpeg", "nvJitLink"))
+_CUDA_OF = {
+    ("cusparse", "11"): ("11",),
+    ("cusparse", "12"): ("12", "13"),
+    ("cufft", "10"): ("11",),
+    ("cufft", "11"): ("12",),
+    ("cufft", "12"): ("13",),
+    ("cusolver", "11"): ("11", "12"),
+    ("cusolver", "12"): ("13",),
+}
+# Their sonames have never changed: the number of the file is the same for every release of CUDA.
+_LAST_WITH_MINOR = 10
+_OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
+_SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
+# https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488.
+_JETSON_CONTAINER = (
+    "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson; for docker build too: "
+    'add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker'
+)
+_BUILD_FOR_CUDA = (
+    "Install the build of the extension for the CUDA of torch, or build it with nvcc of that release (CUDA_HOME): "
+    "{build}"
+)
+# NVRTC opens this file by its plain name. Wheels and archives of torch for CUDA 11 have it under another name
+# (pytorch/pytorch issues 58101, 93134 and 99781; wenet-e2e/wenet issue 1335).
+_BUILTINS = "libnvrtc-builtins.so"
+# Libraries of cuDNN 8 open this name, which wheels do not have (facefusion/facefusion-docker issue 9).
+_NVRTC = "libnvrtc.so"
+_FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
+# cuDNN 8 and 9: libcudnn.so.N opens these by name when a function of theirs is first called (cuDNN API reference:
+# a shim layer, https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn-897/api/index.html).
+_PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])"
+SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
+"""Stem, first and second number of a shared library."""
+
+
+def causes_for_cuda(
+    name: str, vendor: Vendor, missing: MissingName, evidence: list[str], here: str | None, *, by_torch: bool
+) -> Iterable[Candidate]:
+    """Causes for a library of CUDA, by its file name.
+
+    Args:
+        evidence: sentences about the search.
+        here: where it is installed, outside of the search path.
+        by_torch: torch itself was imported, not an extension.
+    """
+    if by_torch and vendor.library != "cuda":
+        yield from _needed_by_torch(vendor, name, evidence, missing)
+    found = re.search(SONAME, name)
+    major = found[2] if found is not None else None
+    others: list[str] = []
+    environment = missing.environment
+    known = {*(() if environment is None else environment.libraries), *missing.log.library_files}
+    if known:
+        others = sorted(s for s in known if vendor_of_library(s) is vendor and _is_other(s, major))
+    # The soname of cuSPARSELt has been 0 so far.
+    evidence.append(f"{name} is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
+    score, absent = 0.8, 0.6
+    if name.startswith(_BUILTINS) and here is None and not missing.reference.bare:
+        of_cuda_11 = major is None or int(major) < _FIRST_OF_PACKAGES
+        yield from row_causes("builtins-of-nvrtc-renamed", missing, score=0.79 if of_cuda_11 else 0.65, library=name)
+        score = 0.7 if of_cuda_11 else score
+    if name == _NVRTC and here is None and missing.file.facts is None and not missing.reference.bare:
+        yield from row_causes("nvrtc-without-number", missing)
+    if others:
+        score = 0.95
+        evidence.append(f"Installed instead: {', '.join(others)}.")
+    target = missing.target
+    releases: tuple[str, ...] = ()
+    if major is not None:
+        releases = _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
+        if int(major) <= _LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
+            releases = (major,)  # up to CUDA 10.0 the names have the numbers of the toolkit
+    if target is not None:
+        if target.cuda is not None and releases:
+            if target.cuda.split(".")[0] not in releases or _is_of_other_minor(name, target.cuda):
+                score = 0.95
+                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
+            else:
+                score = 0.7
+                absent = 0.75
+                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, the same CUDA release.")
+        elif target.variant == "cpu":
+            text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
+            install = partial(torch_fixes.gpu_build, missing, cuda=max(releases, default=""))
+            yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), install)
+    if vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
+        text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."
+        fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
+        yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.96, (text, *evidence), fix)
+        return
+    if vendor.library == "cuda":
+        unversioned, wsl = "yes" if name.endswith(".so") else "", "yes" if missing.log.is_wsl else ""
+        yield from row_causes("driver-library-missing", missing, evidence=evidence, unversioned=unversioned, wsl=wsl)
+        return
+    if here is not None:
+        folder = {"folder": safe(here.rsplit("/", 1)[0], "DIRECTORY")}
+        yield from row_causes("cuda-library-elsewhere", missing, evidence=evidence, commands=folder)
+        score -= 0.15
+    elif package := _installed_beside(vendor, major, missing):
+        commands = {
+            "module": f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}",
+            "product": vendor.product,
+        }
+        yield from row_causes(
+            "cuda-library-of-pip-elsewhere",
+            missing,
+            evidence=evidence,
+            commands=commands,
+            package=package,
+            library=name,
+        )
+        score, absent = min(score, 0.75), 0.6
+    elif (part := re.match(_PART_OF_CUDNN, name)) is not None and not (
+        others or missing.file.facts or (part[1] == "8" and _has_cudnn_9(missing))
+    ):
+        commands = {"itself": _itself(vendor, major, missing), "library": safe(name, "FILE"), "major": part[1]}
+        yield from row_causes("part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=name)
+        score = min(score, 0.7)
+    if not vendor.with_torch and here is None and not others and score < 0.9:
+        text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
+        return
+    if name.lower().endswith(".dll") and vendor.library == "cudnn" and not others:
+        yield from _cudnn_of_windows(name, missing, evidence)
+        return
+    if name.lower().endswith(".dll") and not others:
+        # The name has the release, `cublas64_11.dll`: Windows searches no other.
+        text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
+        bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
+        way = (
+            f"where {safe(name, 'DLL')}  # no output: it is not on PATH\n"
+            f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
+        return
+    install_cuda = partial(_cuda_library_fix, name, vendor, major, releases, missing)
+    if vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
+        itself = _itself(vendor, major, missing)
+        if "\nor: pip install" in itself:
+            itself = f"{_SHOWS_CUDA}  # chooses the package\n{itself}"
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, tuple(evidence), itself)
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, tuple(evidence), install_cuda)
+        return
+    exports = missing.knowledge.exports
+    provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
+    if missing.file.facts is not None and not others and provided is None:
+        # For a file, other versions were searched and not found.
+        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), install_cuda)
+        return
+    if name.endswith(".so") and missing.file.facts is None:
+        evidence.append(
+            "A program opened it by a name without a version. CUDA toolkits provide that name; wheels provide only "
+            f"lib{vendor.library}.so.N."
+        )
+        score, absent = min(score, 0.6), 0.82
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), install_cuda)
+    if not others:
+        if missing.file.facts is None:
+            evidence.insert(0, f"{name} may be installed in a directory outside the search path.")
+        itself = _itself(vendor, major, missing)
+        if target is not None and target.cuda is not None and not by_torch:
+            itself += f"\nor: {_of_cuda(missing)}"
+        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), itself)
+
+
+def _has_cudnn_9(missing: MissingName) -> bool:
+    """Whether the known torch is 2.4 or later, which has cuDNN 9."""
+    torch = None if missing.target is None else order(missing.target.version)
+    return torch is not None and torch >= (2, 4)
+
+
+def _minor_release(name: str) -> str:
+    """The CUDA release in the name of a library (`10.1` for libcudart.so.10.1); empty if it has only the major one."""
+    found = re.search(r"\.so\.(\d{1,2}\.\d)$", name)
+    return (
+        ""
+        if found is None or (found[1].endswith(".0") and int(found[1].split(".")[0]) > _LAST_WITH_MINOR)
+        else found[1]
+    )
+
+
+def _is_of_other_minor(name: str, cuda: str) -> bool:
+    """Whether a library is of another minor release than the CUDA of torch: up to CUDA 10 names have both numbers."""
+    release = _minor_release(name)
+    return bool(release) and int(release.split(".")[0]) <= _LAST_WITH_MINOR and not f"{cuda}.".startswith(f"{release}.")
+
+
+def _installed_beside(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+    """NVIDIA's package with a library, if the text lists it; empty otherwise."""
+    environment = missing.environment
+    if environment is None or major is None:
+        return ""
+    known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
+    wanted = {re.split(r"[<>=]", each)[0] for each in known if each}
+    return next((each for each in environment.packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
+
+
+def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Iterable[Candidate]:
+    """A library that torch's own wheels contain or require."""
+    found = re.search(SONAME, name)
+    yield from row_causes(
+        "cuda-library-of-torch-missing",
+        missing,
+        evidence=evidence,
+        commands={"itself": _itself(vendor, None if found is None else found[2], missing)},
+        library=name,
+        release=_minor_release(name) if missing.log.is_conda else "",
+    )
+
+
+def _is_other(soname: str, major: str | None) -> bool:
+    """Whether a library's name has another major version than required."""
+    found = re.search(SONAME, soname)
+    return found is not None and found[2] not in (None, major)
+
+
+def _cuda_library_fix(
+    name: str, vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName
+) -> str:
+    """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
+    target = missing.target
+    ways = _install_packages(missing)
+    if missing.knowledge.target_from_source:
+        # Another torch would replace the one that was built.
+        again = extension_fixes.rebuild(missing, project=missing.log.project or None)
+        release = _minor_release(name) if missing.log.is_conda else ""
+        return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
+    if target is None or target.cuda is None:
+        shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
+        if not missing.log.is_jetson and (release := _minor_release(name)):
+            shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
+        same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
+        other = "\n".join(ways or [_build_for_cuda(missing)])
+        variant = torch_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
+        torch = (
+            f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
+            f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
+            if variant and _minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
+            else ""
+        )
+        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}{torch}"
+    major_here = target.cuda.partition(".")[0]
+    is_other = _is_of_other_minor(name, target.cuda)
+    if not ways:
+        here = ".".join(target.cuda.split(".")[:2]) if is_other else major_here
+        ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
+    elif releases and major_here not in releases:
+        first, *others = ways[0].split("\n")
+        if first.startswith("pip "):
+            ways[0] = "\n".join((f"{first}{'; ' if '#' in first else '  # '}for CUDA {major_here}", *others))
+    if not releases or (major_here in releases and not is_other):
+        ways.append(_itself(vendor, major, missing))
+    else:
+        cuda = _minor_release(name) if is_other else releases[-1]
+        if (other_torch := torch_commands.install_torch(target.version, missing, cuda=cuda)) is not None:
+            ways.append(other_torch)
+    if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
+        ways.append(range_of_torch)
+    return "\nor: ".join(ways)
+
+
+def _build_for_cuda(missing: MissingName) -> str:
+    """The build of an unknown extension; for a library of NVIDIA, another release of it."""
+    if vendor_of_library(missing.file.base_name) is not None:
+        return f"Install a release of {safe(missing.file.base_name, 'the file')} for the installed library."
+    return _BUILD_FOR_CUDA.format(build=extension_fixes.rebuild(missing))
+
+
+def _install_packages(missing: MissingName) -> list[str]:
+    """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
+    text names."""
+    if extension_fixes.is_in_source_tree(missing):
+        cuda = None if missing.target is None else missing.target.cuda
+        toolkit = f"export CUDA_HOME=/usr/local/cuda-{'.'.join(cuda.split('.')[:2])}; " if cuda else ""
+        return [f"{toolkit}{extension_fixes.rebuild(missing)}"]
+    package = package_commands.find_package(missing)
+    if package is not None:
+        of_package = "\n".join(package_commands.install(package, missing))
+        return [of_package] if of_package else []
+    named = (packages_by_name().get(each) for each in missing.log.projects)
+    commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
+    if ways := [each for each in commands if each]:
+        return ["\n".join(each[0] for each in ways)]
+    again = extension_fixes.compile_again(missing)
+    return [] if again is None else [again]
+
+
+def _of_cuda(missing: MissingName) -> str:
+    """The extension built for the CUDA of torch, whatever that is."""
+    ways = _install_packages(missing)
+    return "\nor: ".join(
+        ways
+        or (
+            "Install the build of the extension that matches the CUDA of torch: python -c "
+            "'import torch; print(torch.version.cuda)'",
+        )
+    )
+
+
+def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+    """How to install exactly this library."""
+    path = (
+        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
+        f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
+    )
+    if missing.log.is_jetson:
+        return (
+            "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack\n"
+            f"export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n{_JETSON_CONTAINER}\n"
+            f"torch: {torch_commands.WHEELS_FOR_JETSON}"
+        )
+    if major is None:
+        return path
+    if vendor.library == "nvToolsExt":
+        # The wheels for CUDA 12.9 and later do not contain it.
+        return (
+            "pip install nvidia-nvtx-cu11 && export LD_LIBRARY_PATH=\"$(python -c 'import nvidia.nvtx; "
+            "print(nvidia.nvtx.__path__[0])')/lib:$LD_LIBRARY_PATH\"  # for every release of CUDA\nor: " + path
+        )
+    distribution = cuda_distribution(vendor, int(major))
+    target = missing.target
+    cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])
+    if distribution is not None:
+        # A second release of a library that torch loads is no solution.
+        second = vendor.with_torch and cuda not in (None, int(major))
+        return path if second else f'pip install "{distribution}"\nor: {path}'
+    beside = distributions_beside(vendor, int(major))
+    if cuda is not None:
+        beside = {each: text for each, text in beside.items() if each == cuda}
+    # Wheels of torch require one release of each of these libraries; another one would replace it.
+    ways = [
+        f'pip install "{text}"  # for a CUDA {each} torch that does not require another release of it'
+        for each, text in sorted(beside.items(), reverse=True)
+    ]
+    if vendor.conda:
+        ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in a conda environment')
+    return "\nor: ".join([*ways, path])
+
+
+def _cudnn_of_windows(name: str, missing: MissingName, evidence: list[str]) -> Iterable[Candidate]:
+    """How another library than torch finds cuDNN on Windows."""
+    in_name = re.search(r"64_(\d)", name)
+    major = int(in_name[1]) if in_name is not None else 9
+    # Builds of torch 2.4 and later contain cuDNN 9.
+    torch, index = ("torch", "cu126") if major > 8 else ('"torch<2.4"', "cu121")
+    way = f"pip install --force-reinstall {torch} --index-url https://download.pytorch.org/whl/{index}"
+    if missing.target is not None:
+        way = torch_fixes.gpu_build(missing).partition("\n")[0]
+    releases = {"major": str(major), "next_major": str(major + 1)}
+    yield from row_causes("cudnn-dll-missing", missing, evidence=evidence, commands={"install": way, **releases})

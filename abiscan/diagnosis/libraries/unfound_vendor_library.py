@@ -1,0 +1,122 @@
+"""Libraries of NVIDIA, AMD, compilers and others that a loader or linker did not find, by file name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from abiscan.diagnosis.catalogue.load_packages import package_of_file
+from abiscan.diagnosis.fixes import package_commands
+from abiscan.diagnosis.fixes.system_packages import install_file, library_of_file
+from abiscan.diagnosis.libraries.unfound_by_linker import causes_at_link_time
+from abiscan.diagnosis.libraries.unfound_cuda_library import SONAME, causes_for_cuda
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.templates.code_causes import row_causes
+from abiscan.diagnosis.text.message_paths import ANDROID_APP
+from abiscan.model.cause import CauseId
+from abiscan.model.imports import Owner
+from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import other_version_provided, vendor_of_library
+
+
+def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) -> Iterable[Candidate]:
+    """Causes for a missing library, by its file name.
+
+    Args:
+        by_torch: torch itself was imported, not an extension.
+    """
+    vendor = vendor_of_library(name)
+    if missing.reference.link_time and name.endswith((".so", ".dylib")):
+        # A name with a version is needed by a linked library, and belongs in its directory.
+        yield from causes_at_link_time(name, vendor, missing)
+        return
+    environment = missing.environment
+    here = (None if environment is None else environment.libraries.get(name)) or missing.log.library_files.get(name)
+    evidence: list[str] = [_not_found(name, missing)]
+    if here is not None:
+        evidence.append(f"It is installed at {here}, which is not in the search path of this file.")
+    if vendor is not None and vendor.cuda:
+        yield from causes_for_cuda(name, vendor, missing, evidence, here, by_torch=by_torch)
+        return
+    stem = safe(name.split(".so", maxsplit=1)[0], "NAME")
+    if missing.file.path.startswith(ANDROID_APP):
+        yield from row_causes("library-of-android-app-missing", missing, library=name)
+        return
+    shows = "; `otool -L FILE` prints the path that the file expects." if name.endswith(".dylib") else ""
+    if not shows and (not name.startswith("lib") or ".so" not in name):
+        shows = ", and put its folder on PATH."
+    fix = f"Install the package that provides {safe(name, 'it')}{shows}"
+    system = library_of_file(name) if safe(name, "") else None
+    if system is not None and not (vendor is not None and vendor.conda):
+        evidence.append(f"It is part of {system.product}.")
+        fix = "\n".join(install_file(name))
+    elif vendor is not None:
+        evidence.append(f"It is part of {vendor.product}.")
+        if vendor.owner is Owner.HIP:
+            versioned = "" if name.endswith(".so") else "yes"
+            yield from row_causes(
+                "library-of-rocm-missing", missing, evidence=evidence, library=name, stem=stem, versioned=versioned
+            )
+            return
+        if vendor.distribution:
+            fix = f"pip install {vendor.distribution}"
+        elif vendor.conda:
+            fix = _of_conda(name, vendor)
+    elif (opencv := re.search(_OPENCV, name)) is not None:
+        evidence.append(f"{name} is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
+        fix = f'conda install -c conda-forge "libopencv={opencv[1]}.{int(opencv[2])}"'
+    elif missing.file.is_torch_itself and name.endswith(".dylib"):
+        evidence.append("A file of torch needs it; the wheel of another torch release bundles it or does not need it.")
+        fix = "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
+    elif (package := package_of_file(name)) is not None:
+        evidence.append(f"{name} is part of {package.name}. Not every release and build of it has this file.")
+        fix = "\n".join(package_commands.install(package, missing)) or fix
+    elif safe(name, "") and (search := install_file(name)):
+        fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
+    if here is not None:
+        fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+# Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
+_OPENCV = r"libopencv_\w+\.so\.(\d)(\d\d)$"
+# Major versions of the libraries of FFmpeg 4; one more in each later major release
+# (https://ffmpeg.org/download.html#releases, read 2026-11-25).
+_FFMPEG_4 = {"avutil": 56, "avcodec": 58, "avformat": 58, "avdevice": 58, "avfilter": 7, "swscale": 5, "swresample": 3}
+
+
+def _of_conda(name: str, vendor: Vendor) -> str:
+    """Install the release of a library that has the file, from conda-forge."""
+    if name.endswith(".dylib"):
+        return f"brew install {vendor.conda}  # or: conda install -c conda-forge {vendor.conda}"
+    found = re.search(SONAME, name)
+    first = None if found is None else _FFMPEG_4.get(found[1])
+    release = "" if found is None or first is None or not found[2] else str(int(found[2]) - first + 4)
+    wanted = f'"{vendor.conda}={release}"' if release.isdecimal() and int(release) >= 4 else vendor.conda
+    how = f"conda install -c conda-forge {wanted}"
+    if found is None or not found[2]:
+        return how
+    apt = next((f"\nor: {way.removeprefix('or: ')}" for way in install_file(name) if "apt-get" in way), "")
+    if "apt-file" in apt:
+        apt = ""
+    return (
+        f"{how}  # contains {safe(name, 'it')}{apt}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
+        f"is installed (ldconfig -p | grep lib{found[1]})"
+    )
+
+
+def _not_found(name: str, missing: MissingName) -> str:
+    """What searched for a library: the loader of a message or of this machine; nothing for a released build or a name
+    without a message."""
+    if missing.reference.bare:
+        return f"A file that needs {name} loads only if the loader finds it."
+    if missing.file.facts is None or missing.environment is not None:
+        return f"The loader did not find {name}."
+    exports = missing.knowledge.exports
+    other = None if exports is None else other_version_provided(name, exports.provided_libraries)
+    provides = "" if other is None else f"; provided: {other}"
+    own = name in (needed.rpartition("/")[2] for needed in missing.file.needed)
+    who = "The file needs" if own else "A library that the file needs imports from"
+    return f"{who} {name}, which neither its package nor {missing.target_label} provides{provides}."

@@ -1,1 +1,0 @@
-"""Extracts subjects from error messages and logs and explains them."""

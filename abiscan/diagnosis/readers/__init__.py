@@ -1,0 +1,1 @@
+"""Readers of values that no pattern can capture: a function each."""

@@ -1,0 +1,1 @@
+"""The readings of a text, and the answers to what they find."""

@@ -1,0 +1,196 @@
+"""Explains the subjects that a reading of a text found (`answer_text.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from abiscan.diagnosis.catalogue.cause_catalogue import title
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.libraries import missing_library
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, ranked
+from abiscan.diagnosis.readings import answer_messages
+from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
+from abiscan.diagnosis.readings.match_messages import FoundMessage
+from abiscan.diagnosis.readings.question import FileFacts, Question, final_causes
+from abiscan.diagnosis.readings.subject_readers import location_of
+from abiscan.diagnosis.readings.symbol_answer import answer_symbol
+from abiscan.diagnosis.reference import Reference
+from abiscan.diagnosis.symbol_causes import causes_of
+from abiscan.mangling import Demangler
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.imports import DemangledBy, Owner
+from abiscan.model.platforms import machines_naming
+from abiscan.model.subject import Subject, SubjectKind
+from abiscan.ownership.names import owner_of_library, owner_of_version
+from abiscan.ownership.vendors import vendor_of, vendor_of_library
+
+_Found = FoundSubject | FoundMessage
+
+
+def answer_found(
+    found: Iterable[_Found], knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
+) -> tuple[Subject, ...]:
+    """Explain what a reading of a text found, without what repeats or follows from other parts of it."""
+    found = tuple(found)
+    unfound = tuple(each.text for each in found if isinstance(each, LibrarySubject) and each.by_ldd)
+    question = Question(knowledge, needed_by, file_facts, Demangler(), unfound)
+    answered: dict[tuple[str, ...], tuple[_Found, Subject]] = {}
+    for each in _without_repeated_symbols(found):
+        subject = _ANSWERS[type(each)](each, question)
+        if subject is not None:
+            answered.setdefault(_key(each, subject), (each, subject))
+    pairs = _without_ends_of_builds(list(answered.values()))
+    # A missing operator is a consequence of the missing symbol, because its library did not load.
+    with_symbol = any(subject.kind is SubjectKind.SYMBOL for _, subject in pairs)
+    return tuple(
+        subject
+        for each, subject in pairs
+        if not (with_symbol and isinstance(each, FoundMessage) and each.answer.repeats_symbol)
+    )
+
+
+def _without_repeated_symbols(found: Sequence[_Found]) -> Iterator[_Found]:
+    named = {answer_messages.subject_of(each) for each in found if isinstance(each, FoundMessage)}
+    unfound_vendors = {vendor_of_library(each.text) for each in found if isinstance(each, LibrarySubject)} - {None}
+    for each in found:
+        if isinstance(each, SymbolSubject):
+            if not each.needed_by and vendor_of(each.text) in unfound_vendors:
+                continue  # `Could not locate cudnn_ops64_9.dll ... Cannot load symbol cudnnCreate`: of one library
+            if {(name, SubjectKind.SYMBOL) for name in _names_of(each)} & named:
+                continue  # a row of the catalogue explains this very name
+        yield each
+
+
+def _is_of_text(found: _Found) -> bool:
+    """Whether it is about the text as a whole, in however many words."""
+    return isinstance(found, FoundMessage) and found.answer.only_alone
+
+
+def _key(found: _Found, subject: Subject) -> tuple[str, ...]:
+    """What two findings of one subject have in common."""
+    if isinstance(found, FoundMessage):
+        if _is_of_text(found):
+            return subject.kind, found.answer.id
+        return subject.kind, subject.mangled or subject.text, str(found.position)
+    return subject.kind, subject.mangled or subject.text, "".join(found.key[2:])
+
+
+def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tuple[_Found, Subject]]:
+    """Leave out answers about the whole text: beside any other answer; if there is none, those with low confidence (the
+    last line of a failed build tells less than any other message), and those with commands that another has, too."""
+    others = [pair for pair in answered if not _is_of_text(pair[0])]
+    if others:
+        return others
+    sure = [
+        (each, subject)
+        for each, subject in answered
+        if any(cause.confidence is not Confidence.LOW for cause in subject.causes)
+    ]
+    answered = sure or answered
+    fixes = [subject.causes[0].fix for _, subject in answered if subject.causes]
+    return [
+        (each, subject)
+        for each, subject in answered
+        if not subject.causes or not any(_is_part(subject.causes[0].fix, other) for other in fixes)
+    ]
+
+
+_UNNAMED: Final = re.compile(r"(?<![\w.])(?:MODULE|FUNCTION)(?!\w)")
+
+
+def _is_part(fix: str, other: str) -> bool:
+    """Whether other commands have all of these, some with names in place of `MODULE` and `FUNCTION`."""
+    lines = {line for line in fix.split("\n") if not _UNNAMED.search(line)}
+    return fix != other and bool(fix in other or (lines and lines < set(other.split("\n"))))
+
+
+def _names_of(found: SymbolSubject) -> tuple[str, ...]:
+    """A symbol as in the text, and without its scope, as a row of the catalogue names it; without arguments, too, if
+    those are of a source: demanglers print int64_t as long."""
+    if found.msvc and (base := re.match(r"\?(\w{1,128})@", found.text)) is not None:
+        return found.text, base[1]
+    name, _, arguments = found.text.partition("<")
+    if arguments.partition(">")[0].endswith("_t"):
+        return found.text, name.rpartition("::")[2]
+    return found.text, found.text.rpartition("::")[2]
+
+
+def _library(found: LibrarySubject, question: Question) -> Subject:
+    file = msgspec.structs.replace(question.referring_file(found.needed_by), importer=found.importer or "")
+    bare = found.message is None and not file.path
+    reference = Reference(found.text, link_time=found.by_linker, bare=bare)
+    machines = machines_naming(found.text)
+    knowledge = question.knowledge.for_platform(machines[0]) if machines else question.knowledge
+    missing = MissingName(reference, knowledge, file)
+    causes = missing_library.causes(
+        found.text,
+        missing,
+        at_link_time=found.by_linker,
+        names_program=found.needed_by is not None,
+        by_torch=found.by_torch,
+        searched=found.searched,
+    )
+    best = ranked(causes)
+    untitled = not best or best[0].cause is CauseId.LIBRARY_MISSING
+    problem = "" if untitled else title(best[0].cause, knowledge.target)
+    return replace(_subject(found, best, owner_of_library(found.text), missing), title=problem)
+
+
+def _version(found: VersionSubject, question: Question) -> Subject:
+    reference = Reference(found.text, found.library, found.text)
+    missing = MissingName(reference, question.knowledge, question.referring_file(found.needed_by))
+    owner = owner_of_version(found.text, found.library or found.text)
+    return _subject(found, causes_of(missing), owner or Owner.OTHER, missing)
+
+
+def _message(found: FoundMessage, question: Question) -> Subject:
+    text, kind = answer_messages.subject_of(found)
+    file = question.referring_file(found.values.get("needed_by"))
+    reference = Reference(text, by_compiler=found.answer.kind is SubjectKind.COMPILE_ERROR)
+    missing = MissingName(reference, question.knowledge, file)
+    computed = (cause for name in found.answer.computed for cause in COMPUTED_CAUSES[name](missing))
+    causes = ranked((*computed, *answer_messages.candidates(found, missing)))
+    return Subject(
+        text,
+        kind,
+        None,
+        None,
+        DemangledBy.NONE,
+        found.answer.owner,
+        None,
+        final_causes(causes, missing),
+        needed_by=file.path or None,
+        location=location_of(found.values),
+        message=found.message.id,
+    )
+
+
+def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, missing: MissingName) -> Subject:
+    return Subject(
+        found.text,
+        found.kind,
+        None,
+        None,
+        DemangledBy.NONE,
+        owner,
+        None,
+        final_causes(causes, missing),
+        needed_by=missing.file.path or None,
+        location=found.location,
+        message=found.message,
+    )
+
+
+_ANSWERS: Final[Mapping[type, Callable[[Any, Question], Subject | None]]] = {
+    SymbolSubject: answer_symbol,
+    LibrarySubject: _library,
+    VersionSubject: _version,
+    FoundMessage: _message,
+}

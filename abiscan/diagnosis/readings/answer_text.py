@@ -1,0 +1,159 @@
+"""The readings of a text in `abiscan explain`. Read this first.
+
+A text is read as programs print their messages. If that finds nothing, or no cause above low confidence, looser
+readings follow, in the order of the table; the first that finds more counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.readings import spelling
+from abiscan.diagnosis.readings.answer_subjects import answer_found
+from abiscan.diagnosis.readings.bare_names import bare_names, is_typed
+from abiscan.diagnosis.readings.environment_pairs import unfit_pairs
+from abiscan.diagnosis.readings.find_messages import find_plain_messages
+from abiscan.diagnosis.readings.found_subjects import FoundSubject
+from abiscan.diagnosis.readings.match_messages import FoundMessage
+from abiscan.diagnosis.readings.mentioned_names import mentioned_names
+from abiscan.diagnosis.readings.question import FileFacts
+from abiscan.diagnosis.readings.read_text import ReadText
+from abiscan.diagnosis.readings.stated_requirements import stated_requirements
+from abiscan.diagnosis.text.name_tokens import mangled_names
+from abiscan.model.cause import Confidence
+from abiscan.model.subject import Subject, SubjectKind
+
+# Mangled names of a typed text that are compared with its sentences.
+_MOST_NAMES: Final = 50
+
+_OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
+
+
+class Asked(Struct, frozen=True):
+    """A text, and what is known beside it.
+
+    Attributes:
+        needed_by: the file with the error, if the text names none.
+        file_facts: facts of a file by its name, if the file is here.
+    """
+
+    read: ReadText
+    knowledge: Knowledge
+    needed_by: str | None
+    file_facts: FileFacts | None
+
+
+class TextReading(Struct, frozen=True):
+    """A way to read a text.
+
+    Attributes:
+        name: what it reads.
+        find: finds the subjects.
+        when: whether it is tried, by the text and the weak answers of the readings before it.
+        is_sure: whether its causes keep a high confidence: more than a name shows them.
+    """
+
+    name: str
+    find: Callable[[Asked], Iterable[FoundSubject | FoundMessage]]
+    when: Callable[[Asked, tuple[Subject, ...]], bool]
+    is_sure: bool = True
+
+
+def nothing_is_found(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+    """No subject has an answer."""
+    return not answered
+
+
+def is_typed_text(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+    """A person wrote the text, and not a program."""
+    return is_typed(asked.read.text)
+
+
+def names_nothing(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+    """No symbol, library or version is answered, which tell more than what is beside them."""
+    return not any(subject.kind in _OF_NAMES for subject in answered)
+
+
+def is_typed_without_name(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+    """A person wrote the text, and it has no answer about a name."""
+    return is_typed_text(asked, answered) and names_nothing(asked, answered)
+
+
+def has_names_of_identifiers(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+    """All that is found are identifiers in sentences, and a person also wrote their mangled names, which tell more; a
+    name that torch exports may be what nm shows instead."""
+    read = asked.read
+    if not read.found or not is_typed(read.text) or not all(isinstance(each, FoundMessage) for each in read.found):
+        return False
+    written = (name for _, name in mangled_names(read.text, _MOST_NAMES))
+    names = [name for name in written if not spelling.is_known(name, asked.knowledge)]
+    words = [each.message.anchors for each in read.found if isinstance(each, FoundMessage)] if names else []
+    return bool(names) and all(
+        any(f"{len(word)}{word}" in name for word in anchors for name in names) for anchors in words
+    )
+
+
+READINGS: Final = (
+    TextReading(
+        "mangled names beside their identifiers",
+        lambda asked: bare_names(asked.read.text, asked.knowledge, sure=False),
+        has_names_of_identifiers,
+    ),
+    TextReading("messages, as programs print them", lambda asked: asked.read.found, nothing_is_found),
+    TextReading("messages in plain form", lambda asked: find_plain_messages(asked.read.text), is_typed_text),
+    TextReading(
+        "requirements that sentences state",
+        lambda asked: stated_requirements(asked.read.text, asked.knowledge),
+        names_nothing,
+        is_sure=False,
+    ),
+    TextReading(
+        "names without a message",
+        lambda asked: bare_names(asked.read.text, asked.knowledge, sure=asked.needed_by is not None),
+        nothing_is_found,
+    ),
+    TextReading(
+        "what does not fit its torch",
+        lambda asked: unfit_pairs(asked.read.text, asked.knowledge),
+        names_nothing,
+        is_sure=False,
+    ),
+    TextReading(
+        "names beside words of failure",
+        lambda asked: mentioned_names(asked.read.text),
+        is_typed_without_name,
+        is_sure=False,
+    ),
+)
+
+
+def answer(
+    read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
+) -> tuple[Subject, ...]:
+    """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
+    asked = Asked(read, knowledge, needed_by, file_facts)
+    answered: tuple[Subject, ...] = ()
+    for reading in READINGS:
+        if _is_weak(answered) and reading.when(asked, answered):
+            other = answer_found(reading.find(asked), knowledge, needed_by, file_facts)
+            if not reading.is_sure:
+                other = tuple(_unsure(subject) for subject in other if subject.causes)
+            if not answered or not _is_weak(other):
+                answered = other
+    return answered
+
+
+def _is_weak(subjects: tuple[Subject, ...]) -> bool:
+    """Whether no cause is more than possible."""
+    return all(cause.confidence is Confidence.LOW for subject in subjects for cause in subject.causes)
+
+
+def _unsure(subject: Subject) -> Subject:
+    most = {Confidence.HIGH: Confidence.MEDIUM}
+    causes = (replace(cause, confidence=most.get(cause.confidence, cause.confidence)) for cause in subject.causes)
+    return replace(subject, causes=tuple(causes))

@@ -1,0 +1,169 @@
+"""Finds error messages of loaders, linkers, compilers, Python and torch.compile in a text.
+
+Logs may have hundreds of megabytes. The text is searched for the literal words of the messages; only a bounded part
+around each hit is parsed. Time is linear in the text; the number of results is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from msgspec.structs import replace
+
+from abiscan.diagnosis.catalogue.load_messages import (
+    messages_by_anchor,
+    messages_by_plain_anchor,
+    refutable_messages,
+)
+from abiscan.diagnosis.readings.answer_messages import subject_of
+from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
+from abiscan.diagnosis.readings.match_messages import FoundMessage, compiled, found_message, match_messages
+from abiscan.diagnosis.readings.subject_readers import read_subject
+from abiscan.diagnosis.text.message_text import Hit
+from abiscan.diagnosis.text.name_tokens import mangled_names
+from abiscan.diagnosis.text.plain_forms import lower, plain_text, unwrapped
+from abiscan.diagnosis.text.word_parts import WordParts, possible_words, word_parts
+from abiscan.model.imports import Owner
+from abiscan.model.platforms import file_key
+from abiscan.ownership.names import owner_of
+
+# Maximum number of results; a failed link may name thousands, with one cause.
+MAX_FOUND = 200
+# Maximum hits of one word and of all words that are parsed; most of them repeat others.
+_MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
+# Characters after the first words of a message that distinguish it, and before them for words at its end.
+_TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
+# Characters around a symbol in which a person also writes its mangled name.
+_NEAR = 1_024
+
+
+def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
+    """All different results in a (cleaned) text, in order, at most `MAX_FOUND`."""
+    return _find(text, text)
+
+
+def find_plain_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results if quotation marks, the case of letters, the choice among words for one failure and, if there are
+    none, line ends do not count. Rows about the whole text in people's own words, which allow for all this, are left
+    out."""
+    plain = plain_text(text)
+    found = tuple(each for each in _find(plain, lower(plain), plain=True) if not _is_of_people(each))
+    whole = unwrapped(plain)
+    if found or whole == plain:
+        return found
+    return tuple(each for each in _find(whole, lower(whole), plain=True) if not _is_about_all(each))
+
+
+def _is_about_all(found: FoundSubject | FoundMessage) -> bool:
+    return isinstance(found, FoundMessage) and found.answer.only_alone
+
+
+def _is_of_people(found: FoundSubject | FoundMessage) -> bool:
+    return isinstance(found, FoundMessage) and found.answer.only_alone and bool(found.message.must_find)
+
+
+def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results in a text; the words of messages are searched in `searched`, which has the same offsets."""
+    by_word = messages_by_plain_anchor() if plain else messages_by_anchor()
+    possible, ranks = possible_words(searched, _word_parts(plain)), _ranks(plain)
+    places = {word: _places(searched, word) for word in possible}
+    most = _largest_share([len(found) for found in places.values()], _MAX_HITS_OF_ALL)
+    hits = sorted((at, ranks[word], word) for word, found in places.items() for at in found[:most])
+    subjects: dict[tuple[str, ...], FoundSubject] = {}
+    messages: list[FoundMessage] = []
+    for at, _rank, word in hits:
+        hit = Hit.of(text, at, word, plain=plain)
+        for message, quote, values in match_messages(hit, by_word[word]):
+            if message.subject is None:
+                _add(found_message(hit, message, quote, values), messages)
+                continue
+            subject = read_subject(message, at, values)
+            if subject is None or not subject.text.strip():
+                continue
+            known = subjects.get(subject.key)
+            if known is None or (known.needed_by is None and subject.needed_by is not None):
+                subjects[subject.key] = subject
+        if len(subjects) + len(messages) >= MAX_FOUND:
+            break
+    whole = {each.key: each for each in (_in_full(text, subject) for subject in subjects.values())}
+    standing = _unrefuted(text, tuple(whole.values()))
+    return tuple(sorted((*standing, *messages), key=lambda found: found.position))
+
+
+@cache
+def _word_parts(plain: bool) -> WordParts:
+    return word_parts(_ranks(plain))
+
+
+@cache
+def _ranks(plain: bool) -> Mapping[str, int]:
+    words = messages_by_plain_anchor() if plain else messages_by_anchor()
+    return {word: rank for rank, word in enumerate(words)}
+
+
+def _in_full(text: str, subject: FoundSubject) -> FoundSubject:
+    """A symbol by its mangled name, if a person wrote only its identifier and a name of torch is near:
+    `undefined symbol data_ptr, _ZNK2at10TensorBase8data_ptrIlEEPT_v`. The mangled name of another project's C function
+    shows that `extern "C"` is missing."""
+    base = subject.text.rpartition("::")[2]
+    if not isinstance(subject, SymbolSubject) or not base.isidentifier() or base.startswith("_Z"):
+        return subject
+    part, around = f"{len(base)}{base}", text[max(0, subject.position - _NEAR) : subject.position + _NEAR]
+    names = [name for _, name in mangled_names(around, MAX_FOUND) if part in name] if part in around else []
+    return replace(subject, text=names[0]) if names and owner_of(names[0]) is Owner.TORCH else subject
+
+
+def _unrefuted(text: str, subjects: tuple[FoundSubject, ...]) -> tuple[FoundSubject, ...]:
+    """The subjects without those that a later line of the text refutes."""
+    for message in refutable_messages():
+        if any(subject.message == message.id for subject in subjects):
+            last = {file_key(match["text"]): match.start() for match in compiled(message.refuted_by).finditer(text)}
+            subjects = tuple(
+                subject
+                for subject in subjects
+                if subject.message != message.id or last.get(file_key(subject.text), 0) <= subject.position
+            )
+    return subjects
+
+
+def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
+    """Add a message, unless it repeats an earlier one from another source or with the same subject; the one with more
+    values is kept."""
+    values, subject = new.values_without_location, subject_of(new)
+    for place, known in enumerate(messages):
+        if known.answer.id == new.answer.id:
+            if known.values_without_location < values:
+                messages[place] = new
+                return
+            if values <= known.values_without_location or subject == subject_of(known):
+                return
+    messages.append(new)
+
+
+def _largest_share(counts: list[int], most: int) -> int:
+    """The largest number of hits of each word with which all are at most `most`: the many hits of common words then
+    leave those of rare ones, wherever they are."""
+    left = most
+    for words, count in zip(range(len(counts), 0, -1), sorted(counts), strict=True):
+        if count * words > left:
+            return left // words
+        left -= count
+    return most
+
+
+def _places(text: str, word: str) -> list[int]:
+    """Places of a word, without those with the same text around it."""
+    places: list[int] = []
+    seen: set[str] = set()
+    at = text.find(word)
+    while at >= 0 and len(places) < _MAX_HITS:
+        # The same words are the same message, whatever rank, time or thread precedes them.
+        end = text.find("\n", at, at + _TEXT_AFTER)
+        # The name precedes a closing quotation mark, however long it is.
+        begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _TEXT_BEFORE
+        said = text[max(0, begin) : end if end >= 0 else at + _TEXT_AFTER]
+        if said not in seen:
+            seen.add(said)
+            places.append(at)
+        at = text.find(word, at + len(word))
+    return places

@@ -1,0 +1,1 @@
+"""Fills the templates of the rows of the catalogue."""

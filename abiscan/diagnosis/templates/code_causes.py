@@ -1,0 +1,55 @@
+"""Causes that code finds. Their sentences and commands are rows of `catalogue/code_causes.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from abiscan.data import read_table
+
+if TYPE_CHECKING:
+    from abiscan.diagnosis.catalogue.message_row import CodeCauses
+    from abiscan.diagnosis.missing_name import MissingName
+    from abiscan.diagnosis.ranking import Candidates
+
+
+@cache
+def _rows() -> Mapping[str, CodeCauses]:
+    from abiscan.diagnosis.catalogue.message_row import CodeCauses
+
+    rows = read_table("code_causes.json", tuple[CodeCauses, ...])
+    return {row.id: row for row in rows}
+
+
+def row_causes(
+    row: str,
+    missing: MissingName,
+    *,
+    evidence: Iterable[str] = (),
+    score: float | None = None,
+    commands: Mapping[str, str] | None = None,
+    **values: str,
+) -> Candidates:
+    """The causes of a row with conditions that hold.
+
+    Args:
+        row: its id.
+        evidence: sentences before those of the row.
+        score: in place of that of the row.
+        commands: values that are safe in a command.
+        values: further values for its places; an empty one is absent.
+    """
+    # Late: most scans have no such cause.
+    from abiscan.diagnosis.templates.name_facts import NAME_FACTS
+    from abiscan.diagnosis.templates.templates import PlaceValues, fill_causes
+
+    given = PlaceValues(values, missing, NAME_FACTS, commands)
+    for candidate in fill_causes(_rows()[row].cause, given):
+        yield msgspec.structs.replace(
+            candidate,
+            evidence=(*evidence, *candidate.evidence),
+            score=candidate.score if score is None else score,
+        )

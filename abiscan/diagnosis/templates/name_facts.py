@@ -1,0 +1,54 @@
+"""Facts of a missing name that need no message: of its file, the target and the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from abiscan.diagnosis.fixes import extension_fixes
+from abiscan.diagnosis.missing_name import MissingName
+
+Facts = Mapping[str, Callable[[Mapping[str, str], MissingName], str | None]]
+"""Functions of captured values and the missing name, by the name of the fact; None if it is unknown."""
+FactOfName = Callable[[MissingName], str | bool | None]
+
+
+def _pinned_torch(missing: MissingName) -> str:
+    """The target's torch for pip: `torch==2.6.0`, or `torch` if it is unknown."""
+    return "torch" if missing.target is None else f"torch=={missing.target.version}"
+
+
+def _python(missing: MissingName) -> str | None:
+    """The interpreter: `3.12`."""
+    here = None if missing.environment is None else missing.environment.python
+    return None if here is None else str(here)
+
+
+_OF_NAME: Final[Mapping[str, FactOfName]] = {
+    "shown_name": lambda missing: missing.shown,
+    "exported_text": lambda missing: missing.exported_text,
+    "needing_file": lambda missing: missing.file.file_name,
+    # In a sentence: `torch 2.6.0 (cu124)`.
+    "target": lambda missing: None if missing.target is None else missing.target_label,
+    "target_label": lambda missing: missing.target_label,
+    "target_version": lambda missing: None if missing.target is None else missing.target.version,
+    "pinned_torch": _pinned_torch,
+    "torch_from_source": lambda missing: missing.knowledge.target_from_source,
+    "python": _python,
+    # The commands that build the file of the error from source.
+    "rebuild_file": extension_fixes.rebuild,
+    "project_release": lambda missing: missing.log.project_release,
+    "is_nightly": lambda missing: missing.log.is_nightly,
+}
+
+
+def facts_of_name(table: Mapping[str, FactOfName]) -> Facts:
+    """Facts that need no captured values; one that holds is `yes`."""
+    return {name: _of_name(read) for name, read in table.items()}
+
+
+def _of_name(read: FactOfName) -> Callable[[Mapping[str, str], MissingName], str | None]:
+    return lambda _values, missing: "yes" if (found := read(missing)) is True else found or None
+
+
+NAME_FACTS: Final[Facts] = facts_of_name(_OF_NAME)

@@ -1,0 +1,1 @@
+"""Reads a text: its words, names, paths, and facts about its environment."""

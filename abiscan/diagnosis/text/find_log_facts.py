@@ -1,0 +1,143 @@
+"""Facts in a log about its process: torch, CUDA and Python versions.
+
+Sources are `python -m torch.utils.collect_env`, `pip list`, `pip show`, `conda list`, `torch.__version__` at a prompt,
+and versions in sentences."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis.catalogue.load_packages import program_of_text
+from abiscan.diagnosis.text.former_release import present
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA, find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.text.log_facts import LogFacts
+from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
+from abiscan.diagnosis.text.packages_in_log import (
+    find_cuda_packages,
+    find_made_for,
+    find_only_sdist,
+    find_project,
+    find_projects,
+    find_release,
+    find_releases,
+)
+from abiscan.diagnosis.text.proposed_release import is_proposed
+from abiscan.diagnosis.text.source_builds import built_packages, find_source_build, find_source_release
+from abiscan.diagnosis.text.text_facts import first_shown, is_shown, matches_by_row, pattern_of, shown, values
+from abiscan.diagnosis.text.torch_in_log import (
+    find_companions,
+    find_compiled_for,
+    find_cxx11_abi,
+    find_label,
+    find_torch,
+    find_variant,
+)
+from abiscan.diagnosis.text.values_in_text import only_value
+from abiscan.model.versions import is_release
+from abiscan.releases.build import has_the_new_string
+
+
+def log_facts(text: str) -> LogFacts:
+    """Read the facts of a (cleaned) text in one pass."""
+    torch = find_torch(text) or find_source_release(text)
+    if torch is not None and "+" not in torch:
+        torch += find_label(text)
+    abi = find_cxx11_abi(text)
+    if abi is None and torch is not None and has_the_new_string(torch):
+        abi = True
+    gpu, projects = find_gpu_vendor(text), find_projects(text)
+    rocm = find_rocm(text) if gpu == AMD else ""
+    if torch is not None and rocm and "+" not in torch and is_release(torch):
+        torch += f"+rocm{rocm}"
+    if torch is not None and gpu == NO_GPU and "+" not in torch and is_release(torch) and is_shown("only_cpu", text):
+        torch += "+cpu"
+    project, variant = find_project(text, projects), find_variant(text)
+    packager = packager_of(text)
+    if packager == CONTAINER and is_shown("file_of_image", text):
+        packager = ""  # the loaded torch is another one: these packages fit that of the container
+    releases, asked_releases = find_releases(text)
+    from_source = find_source_build(text) is not None
+    return LogFacts(
+        torch=torch,
+        python=_python(text),
+        cxx11_abi=abi,
+        companions=find_companions(text),
+        made_for=find_made_for(text),
+        compiled_for=find_compiled_for(text),
+        platform=first_shown("platform", _without_refused_wheels(text)),
+        from_source=from_source,
+        built_packages=built_packages(text) if from_source else (),
+        gpu=gpu,
+        project=project,
+        rejected_name=is_shown("rejected_name", text),
+        rocm=rocm,
+        capability=find_capability(text),
+        sdist=find_only_sdist(text),
+        projects=projects,
+        variant="" if gpu in (AMD, DCU) and variant.startswith("cu") else variant,
+        toolkit=only_value(values("toolkit", text)),
+        packager=packager,
+        program=_program(text),
+        project_release=find_release(project, text),
+        releases=releases,
+        asked_releases=asked_releases,
+        is_nightly=any(origin == "nightly" for origin, _ in shown("torch_origin", text)),
+        mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
+        is_jetson=is_shown("is_jetson", text),
+        python_folder=_python_folder(text),
+        is_conda=is_shown("is_conda", text),
+        is_nvidia_image=is_shown("is_nvidia_image", text),
+        is_free_threaded=is_shown("is_free_threaded", text),
+        is_apple_silicon=is_shown("is_apple_silicon", text),
+        is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
+        is_python_build=is_shown("is_python_build", text),
+        first_use=only_value(values("folder_of_first_use", text)),
+        cuda_packages=find_cuda_packages(text),
+        library_files={path.rpartition("/")[2]: path for path in values("library_file", text)},
+        is_wsl=is_shown("is_wsl", text),
+        installer=_installer(text),
+        only_wheel=is_shown("only_wheel", text),
+        cpu_build=_cpu_build(text, gpu),
+        validity_asked=is_shown("validity_asked", text),
+        exporting_release_asked=is_shown("exporting_release_asked", text),
+        keeps_source=is_shown("keeps_source", text),
+    )
+
+
+def _cpu_build(text: str, gpu: str) -> str:
+    """The words that show a CPU build of torch; `torch.version.cuda` is None with other vendors' GPUs, too."""
+    found = shown("cpu_build", text)
+    return next((" ".join(words.split()) for value, words in found if not value or gpu in ("", NVIDIA, NO_GPU)), "")
+
+
+def _installer(text: str) -> str:
+    """The program that installs packages; empty if the text names several."""
+    found = [value for value, _ in shown("installer", text)]
+    return found[0] if len({value.removesuffix("-project") for value in found}) == 1 else ""
+
+
+def _without_refused_wheels(text: str) -> str:
+    """A text without names of wheels, if pip refuses one: their tags are not of this machine."""
+    return pattern_of("wheel_name").sub(" ", text) if is_shown("refuses_wheel", text) else text
+
+
+def _program(text: str) -> str:
+    found = program_of_text(text)
+    return "" if found is None else found.id
+
+
+def _python(text: str) -> tuple[int, int] | None:
+    for row in matches_by_row("python", text):
+        stated = (
+            (*match.span(), tuple(filter(None, match.groups())))
+            for match in row
+            if not is_proposed(text, match.start(), match.end())
+        )
+        found = {(int(major), int(minor)) for major, minor in present(text, stated)}
+        if len(found) == 1:
+            return found.pop()
+    return None
+
+
+def _python_folder(text: str) -> str:
+    portable = only_value(values("portable_python", text))
+    environment = only_value(values("venv_on_windows", text))
+    return portable or (f"{environment}\\Scripts" if environment else "")
