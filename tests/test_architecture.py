@@ -30,6 +30,9 @@ FLOORS: tuple[set[str], ...] = (
     {"cli", "library"},
     {"__init__", "__main__"},
 )
+# The folders of diagnosis, lowest first, as in docs/architecture.md: a module imports from those before its own.
+# Modules outside the folders are of a missing name.
+STEPS = ("catalogue", "text", "fixes", "templates", "libraries", "causes", "facts", "readers", "readings")
 RANK = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # These may import only values and errors, whatever their floor.
 ONLY_VALUES = {"gate", "report"}
@@ -111,6 +114,20 @@ def test_imports_run_one_way(room: str) -> None:
     for path in MODULES:
         if stage_of(path) == room:
             _imports_run_one_way(path)
+
+
+def test_the_steps_of_diagnosis_run_one_way() -> None:
+    found = {path.parent.name for path in MODULES if path.parent.parent == PACKAGE / "diagnosis"}
+    assert found == set(STEPS)
+    text = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- steps -->")[2].partition("<!-- end of steps -->")[0]
+    assert tuple(line.split("`")[1] for line in table.splitlines() if line.startswith("| `")) == STEPS
+    for path in MODULES:
+        if path.parent.parent == PACKAGE / "diagnosis":
+            for name in imports_of(path):
+                parts = name.split(".")
+                if parts[:2] == ["abiscan", "diagnosis"] and parts[2:3] and parts[2] in STEPS:
+                    assert STEPS.index(parts[2]) <= STEPS.index(path.parent.name), f"{path}: imports {name}"
 
 
 def _outside_powers_have_one_home(path: Path) -> None:

@@ -235,15 +235,18 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
     assert not heavy & set(plain["all"])
 
 
+OF_MESSAGES = tuple(f"abiscan.diagnosis.{folder}." for folder in ("text", "facts", "readers", "readings"))
+
+
 def test_a_failing_scan_imports_no_readers_of_messages() -> None:
     """They take 119 of 890 million instructions of a file that needs a missing library of torch."""
     names = ("build-run-path.so", "relative-run-path.so", "executable-stack.so", "gcc-const-data-ptr.so")
     own = costs("-j", "1", *(str(GOOD.with_name(name)) for name in names))["own"]
     assert "abiscan.diagnosis.templates.code_causes" in own
-    of_messages = {name for name in own if name.startswith("abiscan.diagnosis.messages.") or "_readers" in name}
-    # Names of GPU vendors, and of paths, which files have too.
-    assert of_messages <= {"abiscan.diagnosis.text.gpu_vendors", "abiscan.diagnosis.text.message_paths"}
-    assert "abiscan.diagnosis.facts.computed_facts" not in own
+    of_messages = {name for name in own if name.startswith(OF_MESSAGES)}
+    # Names of GPU vendors, and of paths, which files have too; the facts of a text, which a file has none of.
+    of_files = ("gpu_vendors", "message_paths", "log_facts")
+    assert of_messages <= {f"abiscan.diagnosis.text.{name}" for name in of_files}
 
 
 def test_python_m_imports_no_more_than_the_command() -> None:

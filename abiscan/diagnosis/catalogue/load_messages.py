@@ -11,10 +11,6 @@ from msgspec import Raw, Struct, json
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
 from abiscan.diagnosis.catalogue.package_row import Need
-from abiscan.diagnosis.text.plain_forms import plain_word
-
-# Characters of a plain anchor: shorter words are in many texts.
-_SHORTEST = 4
 
 
 class StoredCatalogue(Struct, frozen=True):
@@ -44,17 +40,6 @@ def messages_by_anchor() -> Mapping[str, tuple[Message, ...]]:
         for anchor in message.anchors:
             found[anchor] = (*found.get(anchor, ()), message)
     return found
-
-
-@cache
-def messages_by_plain_anchor() -> Mapping[str, tuple[Message, ...]]:
-    """The messages of the plain form of each anchor, in order."""
-    found: dict[str, dict[str, Message]] = {}
-    for anchor, messages in messages_by_anchor().items():
-        word = plain_word(anchor)
-        if len(word) >= _SHORTEST:
-            found.setdefault(word, {}).update((message.id, message) for message in messages)
-    return {word: tuple(messages.values()) for word, messages in found.items()}
 
 
 @cache

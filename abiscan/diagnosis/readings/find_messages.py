@@ -10,18 +10,15 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis.catalogue.load_messages import (
-    messages_by_anchor,
-    messages_by_plain_anchor,
-    refutable_messages,
-)
+from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
+from abiscan.diagnosis.catalogue.message_row import Message
 from abiscan.diagnosis.readings.answer_messages import subject_of
 from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage, compiled, found_message, match_messages
 from abiscan.diagnosis.readings.subject_readers import read_subject
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import mangled_names
-from abiscan.diagnosis.text.plain_forms import lower, plain_text, unwrapped
+from abiscan.diagnosis.text.plain_forms import lower, plain_text, plain_word, unwrapped
 from abiscan.diagnosis.text.word_parts import WordParts, possible_words, word_parts
 from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
@@ -33,6 +30,8 @@ MAX_FOUND = 200
 _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 # Characters after the first words of a message that distinguish it, and before them for words at its end.
 _TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
+# Characters of a plain anchor: shorter words are in many texts.
+_SHORTEST = 4
 # Characters around a symbol in which a person also writes its mangled name.
 _NEAR = 1_024
 
@@ -64,7 +63,7 @@ def _is_of_people(found: FoundSubject | FoundMessage) -> bool:
 
 def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
     """The results in a text; the words of messages are searched in `searched`, which has the same offsets."""
-    by_word = messages_by_plain_anchor() if plain else messages_by_anchor()
+    by_word = _messages_by_word(plain)
     possible, ranks = possible_words(searched, _word_parts(plain)), _ranks(plain)
     places = {word: _places(searched, word) for word in possible}
     most = _largest_share([len(found) for found in places.values()], _MAX_HITS_OF_ALL)
@@ -91,14 +90,26 @@ def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubjec
 
 
 @cache
+def _messages_by_word(plain: bool) -> Mapping[str, tuple[Message, ...]]:
+    """The messages of each anchor, or of its plain form, in order."""
+    if not plain:
+        return messages_by_anchor()
+    found: dict[str, dict[str, Message]] = {}
+    for anchor, messages in messages_by_anchor().items():
+        word = plain_word(anchor)
+        if len(word) >= _SHORTEST:
+            found.setdefault(word, {}).update((message.id, message) for message in messages)
+    return {word: tuple(messages.values()) for word, messages in found.items()}
+
+
+@cache
 def _word_parts(plain: bool) -> WordParts:
     return word_parts(_ranks(plain))
 
 
 @cache
 def _ranks(plain: bool) -> Mapping[str, int]:
-    words = messages_by_plain_anchor() if plain else messages_by_anchor()
-    return {word: rank for rank, word in enumerate(words)}
+    return {word: rank for rank, word in enumerate(_messages_by_word(plain))}
 
 
 def _in_full(text: str, subject: FoundSubject) -> FoundSubject:
