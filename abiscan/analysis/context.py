@@ -77,8 +77,8 @@ class AnalysisContext:
         return open_index(*self._user_index)
 
     @cached_property
-    def history(self) -> ReleaseIndex:
-        """The index including releases before 1.13, for the history of symbols and for `--torch`."""
+    def full_index(self) -> ReleaseIndex:
+        """The index including releases before 1.13, for causes and for `--torch`."""
         return with_earlier(self.index)
 
     @property
@@ -120,7 +120,7 @@ class AnalysisContext:
             driver=options.driver,
             files=options.settings.files,
         )
-        return TargetResolver(request, lambda: self.index, lambda: self.history, self._read_archive)
+        return TargetResolver(request, lambda: self.index, lambda: self.full_index, self._read_archive)
 
     def known_versions(self, machine: str) -> tuple[str, ...]:
         """Distinct public versions of the known torch builds of an architecture, oldest first."""
@@ -194,7 +194,7 @@ class AnalysisContext:
             target=None if torch is None else torch.target,
             exports=None if torch is None else torch.exports,
             exact=torch is not None and torch.target.path is not None,
-            releases=self.history,
+            releases=self.full_index,
             environment=self._machine_facts if here else None,
             machine=machine,
             from_source=torch is not None and torch.target.path is not None and self._is_without_label,
@@ -229,7 +229,7 @@ class AnalysisContext:
             )
             if self.target.installed is not None:
                 found += torchs_own(self.target.installed, self.gpus)
-            for build in self.history.builds() if self._checked_against else ():
+            for build in self.full_index.builds() if self._checked_against else ():
                 if build.key in self._checked_against:
                     found += of_released(build, self.gpus)
         return tuple(found)

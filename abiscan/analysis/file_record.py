@@ -41,7 +41,7 @@ class FileRecord:
         late_bound: imports that are resolved when they are called, because the package opens the file with RTLD_LAZY.
         dependents: sonames needed by those files of its package that need this file.
         problem: a defect of the file at which the loader stops, or why that is unknown.
-        cell: the outcome on the build of the index that the file is checked against.
+        target_outcome: the outcome on the build of the index that the file is checked against.
         outcomes: the compatibility matrix with layout changes, if requested.
         unread_calls: the reason why the operators that it calls are unknown; None if they are known.
         import_causes: mangled name -> causes, best first.
@@ -63,7 +63,7 @@ class FileRecord:
     torch_needs: TorchNeeds
     concerns_torch: bool
     matrix: Matrix | None
-    cell: ReleaseVerdict | None
+    target_outcome: ReleaseVerdict | None
     broken_library: str | None
     derived_classes: tuple[DerivedClass, ...]
     layouts: SharedLayouts | None
@@ -125,14 +125,14 @@ class FileRecord:
         return tuple(dict.fromkeys(verdict.torch for verdict in verdicts if verdict.fits))
 
     @property
-    def history(self) -> ReleaseIndex:
+    def printed_index(self) -> ReleaseIndex:
         """The index for printed release ranges: one report has one range for a symbol. The causes of a failure have the
         releases before 1.13, and those files that are checked against one."""
         context, torch = self.context, self.torch
         if self.verdict is ArtifactVerdict.FAILS or (
             torch is not None and is_earlier(torch.target.version, context.index)
         ):
-            return context.history
+            return context.full_index
         return context.index
 
     @property

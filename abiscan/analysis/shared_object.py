@@ -81,8 +81,8 @@ def _exported_in(record: FileRecord) -> dict[str, ReleaseRanges]:
         if each.owner is Owner.TORCH and each.status is not Status.WEAK and each.name not in unknown
     )
     histories = matrix.histories
-    if record.history is not record.context.index:
-        histories = record.history.lookup((*histories, *names), record.facts.machine, of_others=True)
+    if record.printed_index is not record.context.index:
+        histories = record.printed_index.lookup((*histories, *names), record.facts.machine, of_others=True)
     return dict.fromkeys(names, ReleaseRanges()) | {name: each.exported_in for name, each in histories.items()}
 
 

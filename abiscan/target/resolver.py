@@ -58,7 +58,7 @@ class TargetResolver:
     """Chooses the target environment of a run and of each file. Results are cached for the run.
 
     Args:
-        index: opens the release index. `history` opens the one with the earlier releases too.
+        index: opens the release index. `full_index` opens the one with the earlier releases too.
         read_archive: indexes a torch wheel or libtorch archive, by its path.
     """
 
@@ -66,11 +66,11 @@ class TargetResolver:
         self,
         request: TargetRequest,
         index: Callable[[], ReleaseIndex],
-        history: Callable[[], ReleaseIndex],
+        full_index: Callable[[], ReleaseIndex],
         read_archive: Callable[[str], ReleaseIndex],
     ) -> None:
         self.request = request
-        self._open_index, self._open_history, self._read_archive = index, history, read_archive
+        self._open_index, self._open_full_index, self._read_archive = index, full_index, read_archive
         self._of_run: RunTorch | None = None
         self._of_machine: dict[str, TargetTorch | None] = {}
         self._released: dict[str, TargetTorch] = {}
@@ -95,7 +95,7 @@ class TargetResolver:
                 request.environment,
                 self._open_index,
                 machine,
-                history=self._open_history,
+                full_index=self._open_full_index,
                 read_archive=self._read_archive,
                 files=request.files,
                 anywhere=anywhere,
@@ -116,14 +116,14 @@ class TargetResolver:
         """The torch of the run for files of an architecture; None if no build for it is known."""
         if machine not in self._of_machine:
             self._of_machine[machine] = torch_for_machine(
-                self.run_torch(machine), machine, self._index, self.request.environment, self._open_history
+                self.run_torch(machine), machine, self._index, self.request.environment, self._open_full_index
             )
         return self._of_machine[machine]
 
     def index_around(self, torch: TargetTorch | None) -> ReleaseIndex:
         """The index that contains a torch: with the earlier releases if it is one of them."""
         earlier = torch is not None and is_earlier(torch.target.version, self._index)
-        return self._open_history() if earlier else self._index
+        return self._open_full_index() if earlier else self._index
 
     def resolve(self, artifact: Artifact, machine: str, is_module: Callable[[], bool]) -> FileTarget:
         """Resolve the target environment of one file.
@@ -190,7 +190,7 @@ class TargetResolver:
             release = find_declared_release(question.declared, index, machine)
             if release.build is None:
                 # It declares releases older than the index, or no known release.
-                index = self._open_history()
+                index = self._open_full_index()
                 release = find_declared_release(question.declared, index, machine)
         except UnknownBuild:
             return TorchOfFile(

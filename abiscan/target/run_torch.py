@@ -46,7 +46,7 @@ def find_run_torch(
     index: Callable[[], ReleaseIndex],
     machine: str,
     *,
-    history: Callable[[], ReleaseIndex] | None = None,
+    full_index: Callable[[], ReleaseIndex] | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
     files: FileSystem = HERE,
     anywhere: bool = False,
@@ -58,7 +58,7 @@ def find_run_torch(
             of the index (`find_declared_release` handles the declarations of files); None for the installed torch, else
             the newest build.
         index: opens the release index; called only if needed.
-        history: opens the one with the earlier releases, for versions before those of `index`.
+        full_index: opens the one with the earlier releases, for versions before those of `index`.
         machine: architecture of a version.
         read_archive: indexes a torch wheel or libtorch archive, by its path.
         files: file system for paths.
@@ -89,9 +89,9 @@ def find_run_torch(
     try:
         return replace(_released(index().resolve(spec, machine, anywhere=anywhere), environment, None), spec=spec)
     except UnknownBuild:
-        if history is None:
+        if full_index is None:
             raise
-        return replace(_released(history().resolve(spec, machine), environment, None), index=history())
+        return replace(_released(full_index().resolve(spec, machine), environment, None), index=full_index())
 
 
 def _python_of(environment: PythonEnvironment | None) -> str | None:

@@ -45,7 +45,7 @@ def torch_for_machine(
     machine: str,
     index: ReleaseIndex,
     environment: PythonEnvironment | None,
-    history: Callable[[], ReleaseIndex] | None,
+    full_index: Callable[[], ReleaseIndex] | None,
 ) -> TargetTorch | None:
     """The chosen torch for files of its own architecture, or the same release for another architecture; None if no
     build for that architecture is known."""
@@ -65,7 +65,7 @@ def torch_for_machine(
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
         spec = chosen.spec or chosen.target.version
-        other = find_run_torch(spec, environment, lambda: index, machine, history=history)
+        other = find_run_torch(spec, environment, lambda: index, machine, full_index=full_index)
     except UnknownBuild:
         return None
     assert other.build is not None

@@ -92,7 +92,7 @@ PASSES: tuple[Pass, ...] = (
             "binary", "facts", "target", "imports", "load_path", "siblings", "absent", "dependents", "loader",
             "problem",
         ),
-        writes=("torch_needs", "concerns_torch", "matrix", "cell", "broken_library"),
+        writes=("torch_needs", "concerns_torch", "matrix", "target_outcome", "broken_library"),
     ),
     Pass(
         "collect_provenance",
@@ -130,7 +130,8 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "decide_verdict",
         reads=(
-            "imports", "needed", "target", "concerns_torch", "broken_library", "absent", "cell", "problem", "gpu_check",
+            "imports", "needed", "target", "concerns_torch", "broken_library", "absent", "target_outcome",
+            "problem", "gpu_check",
         ),
         writes=("verdict",),
     ),
@@ -165,8 +166,8 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "write_notes",
         reads=(
-            "facts", "imports", "target", "absent", "matrix", "cell", "broken_library", "problem", "verdict",
-            "loader", "concerns_torch", "gpu_check", "unread_calls", "late_bound",
+            "facts", "imports", "target", "absent", "matrix", "target_outcome", "broken_library", "problem",
+            "verdict", "loader", "concerns_torch", "gpu_check", "unread_calls", "late_bound",
         ),
         writes=("notes", "failure_reasons"),
     ),

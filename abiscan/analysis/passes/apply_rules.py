@@ -57,7 +57,7 @@ def _key_takers(record: FileRecord) -> tuple[str, ...]:
 
 def _subject(record: FileRecord) -> RuleSubject:
     context, machine = record.context, record.facts.machine
-    index = record.history
+    index = record.printed_index
     builds = index.builds(machine) if record.matrix is not None else ()
     checked = context.index.builds(machine) if record.matrix is not None else ()
     declared = record.target.declared.torch

@@ -52,7 +52,7 @@ def check_releases(record: FileRecord) -> None:
         record.matrix = build_matrix(
             needs, context.index, reasons=context.options.matrix, target=target, otherwise=otherwise
         )
-    record.cell = _cell(record)
+    record.target_outcome = _target_outcome(record)
     record.broken_library = _broken_library(record)
 
 
@@ -69,7 +69,7 @@ def _newer_functions(record: FileRecord) -> tuple[str, ...]:
     return tuple(name for name, version in ADDED.items() if version in beyond)
 
 
-def _cell(record: FileRecord) -> ReleaseVerdict | None:
+def _target_outcome(record: FileRecord) -> ReleaseVerdict | None:
     """The outcome on the build that the file is checked against; None if the index does not have it, or if torch
     symbols are undecided."""
     torch, matrix = record.torch, record.matrix
@@ -90,7 +90,7 @@ def _broken_library(record: FileRecord) -> str | None:
         if owner in (Owner.TORCH, Owner.PYTHON) or record.context.index.history(stop.symbol, record.facts.machine):
             return stop.object
     if torch is None or not torch.installed:
-        return None  # for a release, the cell contains it
+        return None  # for a release, `target_outcome` contains it
     exports, needs = torch.exports, record.torch_needs
     scope = exports.sonames if needs.all_libraries else exports.in_scope(needs.scope)
     for each in needs.siblings:

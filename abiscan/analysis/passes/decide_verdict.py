@@ -32,7 +32,7 @@ def _verdict(record: FileRecord) -> ArtifactVerdict:
         return ArtifactVerdict.FAILS
     if record.unfit_libraries:
         return ArtifactVerdict.FAILS
-    if record.cell is not None and record.cell.state is ReleaseState.FAILS:
+    if record.target_outcome is not None and record.target_outcome.state is ReleaseState.FAILS:
         return ArtifactVerdict.FAILS
     if record.problem is not None:
         return ArtifactVerdict.UNDECIDED

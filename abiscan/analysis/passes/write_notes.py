@@ -126,15 +126,15 @@ def _failure_reasons(record: FileRecord) -> Iterator[str]:
     """Reasons of a failure although all imports of the file resolve."""
     if any(b.status.is_unresolved for b in record.imports):
         return
-    cell = record.cell
+    outcome = record.target_outcome
     if record.broken_library is not None:
         name = os.path.basename(record.broken_library)
         yield f"all its imports resolve, but it needs {name}, which does not load: run abiscan on that file"
-    newer = [] if cell is None else [name for name in cell.missing if name in ADDED]
-    if cell is not None and newer:
+    newer = [] if outcome is None else [name for name in outcome.missing if name in ADDED]
+    if outcome is not None and newer:
         wanted = ", ".join(f"{name} ({ADDED[name]})" for name in newer)
-        where = f"{cell.torch}+{cell.variant}"
+        where = f"{outcome.torch}+{outcome.variant}"
         yield f"exported neither by torch {where} nor by libstdc++ on the oldest system of its wheel's tags: {wanted}"
-    if cell is not None and cell.state is ReleaseState.FAILS and not cell.missing and cell.reason:
-        fails = cell.reason if cell.reason.startswith("needs ") else f"does not load: {cell.reason}"
-        yield f"all its imports resolve on torch {cell.torch}+{cell.variant}, but it {fails}"
+    if outcome is not None and outcome.state is ReleaseState.FAILS and not outcome.missing and outcome.reason:
+        fails = outcome.reason if outcome.reason.startswith("needs ") else f"does not load: {outcome.reason}"
+        yield f"all its imports resolve on torch {outcome.torch}+{outcome.variant}, but it {fails}"
