@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from abiscan.diagnosis.catalogue.package_row import Need, TextFact
+from abiscan.diagnosis.catalogue.pattern_need import Need
+from abiscan.diagnosis.catalogue.text_fact_row import TextFact
 from abiscan.diagnosis.text.text_blocks import TextBlocks
 from abiscan.diagnosis.text.word_parts import word_parts
 from tools.package_data import text_facts

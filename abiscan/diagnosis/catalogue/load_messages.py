@@ -10,7 +10,7 @@ from msgspec import Raw, Struct, json
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
-from abiscan.diagnosis.catalogue.package_row import Need
+from abiscan.diagnosis.catalogue.pattern_need import Need
 
 
 class StoredCatalogue(Struct, frozen=True):

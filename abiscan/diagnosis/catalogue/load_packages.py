@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, TorchLimit, Wheels
+from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, Wheels
+from abiscan.diagnosis.catalogue.torch_limit_row import TorchLimit
 
 
 @cache

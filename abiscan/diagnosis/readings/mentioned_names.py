@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.package_row import Mention
+from abiscan.diagnosis.catalogue.mention_row import Mention
 from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage, compiled

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from abiscan.diagnosis.text.word_parts import WordParts, possible_words
 
 if TYPE_CHECKING:
-    from abiscan.diagnosis.catalogue.package_row import Need
+    from abiscan.diagnosis.catalogue.pattern_need import Need
 
 # Characters after which a long line is cut.
 _CUT: Final = 4_096

@@ -11,7 +11,8 @@ from typing import Final
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.load_messages import needs_of_messages
-from abiscan.diagnosis.catalogue.package_row import Need, TextFact
+from abiscan.diagnosis.catalogue.pattern_need import Need
+from abiscan.diagnosis.catalogue.text_fact_row import TextFact
 from abiscan.diagnosis.text.text_blocks import TextBlocks
 from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
 from abiscan.diagnosis.text.word_parts import WordParts, word_parts
