@@ -37,8 +37,8 @@ def registered_keys(binary: Binary, names: Iterable[str]) -> Numbers:
     """The key numbers in the code, and whether they are complete.
 
     They are complete if each block has a key: a function that is registered in it has the same or none
-        (`Library::_impl`
-    rejects another). In a block without a key (`TORCH_LIBRARY`), `torch::dispatch(key, f)` may use any.
+    (`Library::_impl` rejects another). In a block without a key (`TORCH_LIBRARY`), `torch::dispatch(key, f)` may use
+    any.
 
     Args:
         names: imports of the file, mangled.

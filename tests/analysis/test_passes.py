@@ -50,14 +50,17 @@ def _fields(read: set[str]) -> set[str]:
     return set().union(*(PROPERTIES.get(name, {name}) for name in read)) - GIVEN
 
 
-def _read_by_condition(each: Pass) -> set[str]:
+def _called_predicates(tree: ast.AST) -> list[str]:
+    called = (n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
+    return [name for name in called if inspect.isfunction(getattr(passes, name, None))]
+
+
+def _read_by_predicates(names: list[str]) -> set[str]:
     read: set[str] = set()
-    waiting = [each.when.__name__] if each.when is not None else []
-    for name in waiting:
+    for name in names:
         tree = ast.parse(inspect.getsource(getattr(passes, name)))
         read |= _attributes(tree, "record")[0]
-        called = (n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
-        waiting += [other for other in called if inspect.isfunction(getattr(passes, other, None))]
+        names += _called_predicates(tree)
     return _fields(read)
 
 
@@ -65,10 +68,12 @@ def _read_by_condition(each: Pass) -> set[str]:
 def test_a_pass_reads_and_writes_the_fields_in_its_row(each: Pass) -> None:
     module = import_module(f"abiscan.analysis.passes.{each.name}")
     assert callable(getattr(module, each.name))
-    read, written = _attributes(ast.parse(inspect.getsource(module)), "record")
+    tree = ast.parse(inspect.getsource(module))
+    read, written = _attributes(tree, "record")
     assert written == set(each.writes)
+    predicates = [*_called_predicates(tree), *([each.when.__name__] if each.when is not None else [])]
     # A pass may read its own output.
-    assert (_fields(read) | _read_by_condition(each)) - set(each.writes) == set(each.reads)
+    assert (_fields(read) | _read_by_predicates(predicates)) - set(each.writes) == set(each.reads)
 
 
 def test_no_field_is_read_before_it_is_written_and_none_is_written_twice() -> None:

@@ -59,17 +59,28 @@ def gpus_are_named(record: FileRecord) -> bool:
 
 def is_refused(record: FileRecord) -> bool:
     """Whether the file does not load on the target, or the loader of this machine refuses the given file."""
-    return record.verdict is ArtifactVerdict.FAILS or (
+    return record.verdict is ArtifactVerdict.FAILS or is_refused_by_loader(record)
+
+
+def is_refused_by_loader(record: FileRecord) -> bool:
+    """Whether the loader of this machine refuses the given file, although it does not fail on the target."""
+    return (
         record.is_alone
         and not record.loader.torch_fails  # not caused by the file
         and any(finding.rule == "loader-refuses" for finding in record.findings)
     )
 
 
+def verdict_asks_outcomes(record: FileRecord) -> bool:
+    """Whether the outcome on every release is needed whatever the findings are: for the report, or for a fix that may
+    advise another release."""
+    return record.releases_asked or record.verdict is ArtifactVerdict.FAILS
+
+
 def outcomes_are_asked(record: FileRecord) -> bool:
     """Whether the run needs the outcome on every release, or a fix may advise another release."""
     known = record.matrix is not None and not record.target.of_file.has_no_known_build
-    return known and (record.releases_asked or is_refused(record))
+    return known and (verdict_asks_outcomes(record) or is_refused_by_loader(record))
 
 
 PASSES: tuple[Pass, ...] = (
@@ -143,6 +154,7 @@ PASSES: tuple[Pass, ...] = (
         ),
         writes=("findings", "what_if"),
     ),
+    # `apply_rules` has found the calls with dispatch keys that this pass reads, in one search of the code.
     Pass(
         "compare_drift",
         reads=(

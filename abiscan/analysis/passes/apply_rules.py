@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from abiscan.analysis.built_releases import build_of, newest_of
 from abiscan.analysis.file_record import FileRecord
+from abiscan.analysis.passes import verdict_asks_outcomes
 from abiscan.mangling import parse
 from abiscan.model.finding import Finding, WhatIf
 from abiscan.model.imports import Owner
@@ -48,9 +49,10 @@ def apply_rules(record: FileRecord) -> None:
 
 
 def _key_takers(record: FileRecord) -> tuple[str, ...]:
-    """The imports whose calls `compare_drift` reads."""
+    """The imports whose calls `compare_drift` reads. It also runs for files that the loader refuses, which are not yet
+    known; it searches their code itself."""
     layouts, matrix = record.layouts, record.matrix
-    if layouts is None or matrix is None or not (record.releases_asked or record.verdict is ArtifactVerdict.FAILS):
+    if layouts is None or matrix is None or not verdict_asks_outcomes(record):
         return ()
     return layouts.key_takers if layouts.reads_keys(matrix.verdicts) else ()
 

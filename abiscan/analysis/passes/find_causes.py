@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.layouts import exported_to_all
+from abiscan.analysis.passes import is_refused_by_loader
 from abiscan.diagnosis import diagnose
 from abiscan.model.release import ReleaseState, best_releases
-from abiscan.model.report import ArtifactVerdict
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import is_torch_library
@@ -19,13 +19,10 @@ from abiscan.releases.pythons import installable
 def find_causes(record: FileRecord) -> None:
     """Diagnose the unresolved imports and the libraries that were not found."""
     target, torch, context = record.target, record.torch, record.context
-    unfit = record.unfit_libraries
-    refused = record.verdict is not ArtifactVerdict.FAILS or (
-        record.is_alone and any(finding.rule == "loader-refuses" for finding in record.findings)
-    )
+    unfit, refused_by_loader = record.unfit_libraries, is_refused_by_loader(record)
     # Symbols that a missing library may export are undecided, and not a cause of a certain failure.
     unresolved = [each for each in record.imports if each.status.is_unresolved]
-    lacking = [name for name in record.absent.all if is_torch_library(name) or name in unfit or refused]
+    lacking = [name for name in record.absent.all if refused_by_loader or is_torch_library(name) or name in unfit]
     if not unresolved and not lacking:
         record.causes, record.import_causes = (), {}
         return
