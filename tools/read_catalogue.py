@@ -140,8 +140,14 @@ def _lines(value: Any, phrases: dict[str, Any], when: tuple[str, ...] = ()) -> I
         if phrase is not None and isinstance(phrases.get(phrase[1]), list):
             yield from _lines(phrases[phrase[1]], phrases, conditions)
         else:
-            filled = PLACE.sub(lambda place: str(phrases.get(place[1], place[0])), text)
-            yield {**line, "text": filled, "when": conditions}
+            yield {**line, "text": PLACE.sub(lambda place: _phrase(place, phrases), text), "when": conditions}
+
+
+def _phrase(place: re.Match[str], phrases: dict[str, Any]) -> str:
+    phrase = phrases.get(place[1], place[0])
+    if not isinstance(phrase, str):
+        raise msgspec.ValidationError(f"{place[0]} has several lines: it needs a line of its own")
+    return phrase
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------
@@ -224,6 +230,8 @@ def _template_problems(template: str, known: Collection[str]) -> Iterator[str]:
     for place in PLACE.finditer(template):
         if place[1] not in known:
             yield f"{place[0]}: neither captured, nor a fact, nor a phrase"
+    if re.search(r"\\n(?=[A-Za-z])", template):
+        yield f"{template!r}: a literal string, in which \\n is no line break"
     if re.search(r"\{[a-z]", PLACE.sub("", template)):
         yield f"{template!r}: a brace that is no place"
 

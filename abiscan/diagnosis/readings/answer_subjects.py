@@ -84,7 +84,7 @@ def _key(found: _Found, subject: Subject) -> tuple[str, ...]:
 
 def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tuple[_Found, Subject]]:
     """Leave out answers about the whole text: beside any other answer; if there is none, those with low confidence (the
-    last line of a failed build tells less than any other message), and those with commands that another has, too."""
+    last line of a failed build has less than any other message), and those with commands that another has, too."""
     others = [pair for pair in answered if not _is_of_text(pair[0])]
     if others:
         return others

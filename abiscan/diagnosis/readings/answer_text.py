@@ -34,7 +34,7 @@ _MOST_NAMES: Final = 50
 _OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
 
 
-class Asked(Struct, frozen=True):
+class Inquiry(Struct, frozen=True):
     """A text, and what is known beside it.
 
     Attributes:
@@ -59,39 +59,39 @@ class TextReading(Struct, frozen=True):
     """
 
     name: str
-    find: Callable[[Asked], Iterable[FoundSubject | FoundMessage]]
-    when: Callable[[Asked, tuple[Subject, ...]], bool]
+    find: Callable[[Inquiry], Iterable[FoundSubject | FoundMessage]]
+    when: Callable[[Inquiry, tuple[Subject, ...]], bool]
     is_sure: bool = True
 
 
-def nothing_is_found(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+def has_no_answer(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
     """No subject has an answer."""
     return not answered
 
 
-def is_typed_text(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+def is_typed_text(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
     """A person wrote the text, and not a program."""
-    return is_typed(asked.read.text)
+    return is_typed(inquiry.read.text)
 
 
-def names_nothing(asked: Asked, answered: tuple[Subject, ...]) -> bool:
-    """No symbol, library or version is answered, which tell more than what is beside them."""
+def has_no_name(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+    """No symbol, library or version has an answer."""
     return not any(subject.kind in _OF_NAMES for subject in answered)
 
 
-def is_typed_without_name(asked: Asked, answered: tuple[Subject, ...]) -> bool:
+def is_typed_without_name(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
     """A person wrote the text, and it has no answer about a name."""
-    return is_typed_text(asked, answered) and names_nothing(asked, answered)
+    return is_typed_text(inquiry, answered) and has_no_name(inquiry, answered)
 
 
-def has_names_of_identifiers(asked: Asked, answered: tuple[Subject, ...]) -> bool:
-    """All that is found are identifiers in sentences, and a person also wrote their mangled names, which tell more; a
-    name that torch exports may be what nm shows instead."""
-    read = asked.read
+def has_names_of_identifiers(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+    """All that is found are identifiers in sentences, and a person also wrote their mangled names, which are more
+    exact; a name that torch exports may be what nm shows instead."""
+    read = inquiry.read
     if not read.found or not is_typed(read.text) or not all(isinstance(each, FoundMessage) for each in read.found):
         return False
     written = (name for _, name in mangled_names(read.text, _MOST_NAMES))
-    names = [name for name in written if not spelling.is_known(name, asked.knowledge)]
+    names = [name for name in written if not spelling.is_known(name, inquiry.knowledge)]
     words = [each.message.anchors for each in read.found if isinstance(each, FoundMessage)] if names else []
     return bool(names) and all(
         any(f"{len(word)}{word}" in name for word in anchors for name in names) for anchors in words
@@ -101,31 +101,31 @@ def has_names_of_identifiers(asked: Asked, answered: tuple[Subject, ...]) -> boo
 READINGS: Final = (
     TextReading(
         "mangled names beside their identifiers",
-        lambda asked: bare_names(asked.read.text, asked.knowledge, sure=False),
+        lambda inquiry: bare_names(inquiry.read.text, inquiry.knowledge, sure=False),
         has_names_of_identifiers,
     ),
-    TextReading("messages, as programs print them", lambda asked: asked.read.found, nothing_is_found),
-    TextReading("messages in plain form", lambda asked: find_plain_messages(asked.read.text), is_typed_text),
+    TextReading("messages, as programs print them", lambda inquiry: inquiry.read.found, has_no_answer),
+    TextReading("messages in plain form", lambda inquiry: find_plain_messages(inquiry.read.text), is_typed_text),
     TextReading(
         "requirements that sentences state",
-        lambda asked: stated_requirements(asked.read.text, asked.knowledge),
-        names_nothing,
+        lambda inquiry: stated_requirements(inquiry.read.text, inquiry.knowledge),
+        has_no_name,
         is_sure=False,
     ),
     TextReading(
         "names without a message",
-        lambda asked: bare_names(asked.read.text, asked.knowledge, sure=asked.needed_by is not None),
-        nothing_is_found,
+        lambda inquiry: bare_names(inquiry.read.text, inquiry.knowledge, sure=inquiry.needed_by is not None),
+        has_no_answer,
     ),
     TextReading(
         "what does not fit its torch",
-        lambda asked: unfit_pairs(asked.read.text, asked.knowledge),
-        names_nothing,
+        lambda inquiry: unfit_pairs(inquiry.read.text, inquiry.knowledge),
+        has_no_name,
         is_sure=False,
     ),
     TextReading(
         "names beside words of failure",
-        lambda asked: mentioned_names(asked.read.text),
+        lambda inquiry: mentioned_names(inquiry.read.text),
         is_typed_without_name,
         is_sure=False,
     ),
@@ -136,11 +136,11 @@ def answer(
     read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
     """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
-    asked = Asked(read, knowledge, needed_by, file_facts)
+    inquiry = Inquiry(read, knowledge, needed_by, file_facts)
     answered: tuple[Subject, ...] = ()
     for reading in READINGS:
-        if _is_weak(answered) and reading.when(asked, answered):
-            other = answer_found(reading.find(asked), knowledge, needed_by, file_facts)
+        if _is_weak(answered) and reading.when(inquiry, answered):
+            other = answer_found(reading.find(inquiry), knowledge, needed_by, file_facts)
             if not reading.is_sure:
                 other = tuple(_unsure(subject) for subject in other if subject.causes)
             if not answered or not _is_weak(other):
