@@ -12,34 +12,22 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.generated_module import with_generated_module
 from abiscan.analysis.registering_source import with_registering_source
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.text_target import is_installed, knowledge_for, with_named_torch, without_torch
 from abiscan.binary import open_binary
-from abiscan.diagnosis import Environment, Knowledge
-from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
+from abiscan.diagnosis import Knowledge
 from abiscan.diagnosis.readings.answer_text import answer
 from abiscan.diagnosis.readings.read_text import ReadText, read_present, read_text
-from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NPU, XPU
-from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.text_facts import is_shown
-from abiscan.errors import UnknownBuild, UnreadableFile
-from abiscan.model import versions
+from abiscan.errors import UnreadableFile
 from abiscan.model.facts import SharedObject
-from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TorchBuild
-from abiscan.releases.build import has_the_new_string, loaded_globally
-from abiscan.releases.exports import VariantExports
-from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 
-# Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, do not show that the error is from this
-# one.
 # Characters of a text that its question may be in.
 _QUESTION = 4_096
+# Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, do not show that the error is from this
+# one.
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
-
-
-_NOT_NVIDIA = (AMD, DCU, NPU, XPU)
-# Where the build of the index is for another variant than that of Linux on x86_64.
-_OF_SEVERAL_VARIANTS = ("win_amd64", "macosx", "linux_aarch64")
 _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
@@ -100,7 +88,7 @@ def _with_sources(read: ReadText) -> ReadText:
 
 def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str | None) -> Explanation:
     stated = read.facts.torch
-    read = _with_named_torch(read, options)
+    read = with_named_torch(read, options)
     here = options.python_named or any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
     subjects = _subjects(read, knowledge, options, needed_by, here=here)
@@ -115,22 +103,6 @@ def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str |
 
     checked = check_named(knowledge) if is_shown("trouble_without_installation", text[:_QUESTION]) else ()
     return Explanation((), "\n".join(checked or install_named(knowledge)))
-
-
-def _with_named_torch(read: ReadText, options: ScanOptions) -> ReadText:
-    """The text without what it states about another torch, if `--python` names an environment with one."""
-    if options.torch is not None or not options.python_named:
-        return read
-    try:
-        chosen = AnalysisContext(options).target.run_torch()
-    except UnknownBuild:
-        return read
-    if chosen.installed is None:
-        return read
-    facts = replace(read.facts, torch=None, variant="", cxx11_abi=None, cpu_build="", packager="", is_nightly=False)
-    if chosen.target.hip is not None:
-        facts = replace(facts, gpu=facts.gpu if facts.gpu == DCU else AMD, rocm="")
-    return replace(read, facts=facts)
 
 
 def _subjects(
@@ -156,7 +128,7 @@ def _subjects(
     if here:
         return subjects
     # For a bare name, the installed torch counts if it does not export the name; else another torch lacked it.
-    elsewhere = answer(read, _without_torch(knowledge), needed_by)
+    elsewhere = answer(read, without_torch(knowledge), needed_by)
     chosen = []
     for subject, other in zip(subjects, elsewhere, strict=False):
         exported = _is_exported(subject, knowledge)
@@ -188,7 +160,7 @@ def _with_file(subject: Subject, needed_by: str | None, read: ReadText, options:
     if path is None or subject.message not in refused_file.MESSAGES:
         return subject
     torch = options.torch if options.torch is not None else read.facts.torch
-    if torch is not None and options.torch is None and _is_installed(options, torch):
+    if torch is not None and options.torch is None and is_installed(AnalysisContext(options), torch):
         torch = None
     return refused_file.with_file(subject, path, replace(options, torch=torch))
 
@@ -215,124 +187,6 @@ def _noted(subject: Subject, installed: TorchBuild) -> Subject:
     here = f"torch {installed.version} ({installed.variant})"
     note = f"{here}, which is installed here, exports it: pass --torch installed to check against it."
     return replace(subject, notes=(*subject.notes, note))
-
-
-def _without_torch(knowledge: Knowledge) -> Knowledge:
-    return replace(knowledge, target=None, exports=None, exact=False)
-
-
-def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
-    """The knowledge about the torch and the machine that a text is from.
-
-    Args:
-        here: whether the error is from this machine.
-
-    Raises:
-        UnknownBuild: an unknown `--torch`.
-    """
-    facts = read.facts
-    spec = options.torch if options.torch is not None else facts.torch
-    if options.torch is None and spec is not None and here and _is_installed(options, spec):
-        spec = None  # the installed torch: its exports are more reliable than those of the index
-    context = AnalysisContext(replace(options, torch=spec))
-    try:
-        chosen = context.target.run_torch(anywhere=False)
-    except UnknownBuild:
-        # A torch that is not in the index: releases before and after it are known.
-        target = named_release(spec or "")
-        if target is None and spec is not None:
-            raise
-        # With no torch named, the installed one is no whole torch: the newest build has the releases of the index.
-        default = AnalysisContext(replace(options, torch="declared" if target is None else None)).knowledge(
-            FALLBACK_MACHINE
-        )
-        known = replace(default, exports=None, exact=False, target=target)
-        known = known if target is None else _variant_knowledge(known, target)
-    else:
-        known = context.knowledge(FALLBACK_MACHINE)
-        if spec is None and (chosen.installed is None or not (here or read.is_bare)):
-            # The newest release, or a torch of another machine: not the torch of the error.
-            known = _without_torch(known)
-    if options.torch is None:
-        known = _with_std_string(known, facts.cxx11_abi)
-        if (facts.from_source or facts.packager) and not here:
-            known = _as_source_build(known, facts)
-    unlabelled = options.torch is None and facts.platform in _OF_SEVERAL_VARIANTS and not here
-    of_any_variant = facts.gpu in _NOT_NVIDIA or unlabelled
-    if of_any_variant and spec is not None and versions.order(spec) is not None and "+" not in spec:
-        # A release for Windows or aarch64 is published for the CPU and for several releases of CUDA, for macOS without.
-        known = _without_cuda(known)
-    environment = _environment(known, facts, here)
-    if "+" in (facts.torch or "") or options.torch is not None:
-        facts = replace(facts, variant="")
-    return replace(known, environment=environment, log=facts)
-
-
-def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:
-    """The knowledge about a variant of a release (`2.3.1+cu118`), from the build of that release in the index."""
-    accelerator = "CUDA" if target.cuda is not None else "ROCm" if target.hip is not None else None
-    if known.releases is None or (accelerator is None and target.variant != "cpu"):
-        return known
-    build = next(known.released_builds(target.version), None)
-    if build is None or (accelerator != "CUDA" and loaded_globally(target.version)):
-        return known  # before the libraries were split, those of a GPU build contain its code
-    abi = has_the_new_string(f"{target.version}+{target.variant}") or build.cxx11_abi
-    exports = None if abi != build.cxx11_abi else VariantExports(known.releases, build, accelerator)
-    return replace(known, target=replace(target, cxx11_abi=abi), exports=exports)
-
-
-def _as_source_build(known: Knowledge, facts: LogFacts) -> Knowledge:
-    """The target as a build from source: its exports and its std::string are not those of the release of its number."""
-    target = known.target
-    if target is None:
-        return replace(known, from_source=True)
-    if built_from_source(target):
-        return known
-    variant = SOURCE_BUILD if facts.from_source else packaged_build(facts.packager)
-    cuda = target.cuda if "+cu" in (facts.torch or "") else None
-    built = replace(target, variant=variant, cuda=cuda, cxx11_abi=facts.cxx11_abi)
-    return replace(known, target=built, exports=None, exact=False)
-
-
-def _without_cuda(known: Knowledge) -> Knowledge:
-    """The target without the CUDA of the build of its version in the index: the text names a GPU of another vendor."""
-    target = known.target
-    if target is None or target.cuda is None:
-        return known
-    return replace(known, target=replace(target, variant="", cuda=None), exact=False)
-
-
-def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
-    """The target with the std::string ABI in the text; if that differs, the build is not the released one."""
-    target = known.target
-    if target is None:
-        return replace(known, cxx11_abi=cxx11_abi)
-    if cxx11_abi is None or target.cxx11_abi == cxx11_abi:
-        return known
-    variant = target.variant if target.variant == "cpu" else ""
-    return replace(known, target=replace(target, cxx11_abi=cxx11_abi, variant=variant), exports=None, exact=False)
-
-
-def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment | None:
-    """Facts of the text, which take precedence, and of this machine if the error is from here."""
-    python = None if facts.python is None else PythonVersion(*facts.python)
-    said = {**facts.companions, **facts.cuda_packages}
-    if facts.torch is not None:
-        said["torch"] = facts.torch
-    if not here or known.environment is None:
-        if python is None and not said and not facts.platform:
-            return None
-        return Environment(python, packages=said, platform=facts.platform)
-    packages = {**known.environment.packages, **said}
-    return replace(known.environment, python=python or known.environment.python, packages=packages)
-
-
-def _is_installed(options: ScanOptions, spec: str) -> bool:
-    try:
-        chosen = AnalysisContext(options).target.run_torch()
-    except UnknownBuild:
-        return False
-    return chosen.installed is not None and chosen.target.version == spec.partition("+")[0]
 
 
 def _facts_of(path: str) -> SharedObject | None:

@@ -24,8 +24,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.analysis.explanation import knowledge_for
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.text_target import knowledge_for
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.readings.read_text import read_text
