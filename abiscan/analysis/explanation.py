@@ -116,6 +116,8 @@ def _subjects(
         subjects = tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
     if options.torch is not None or knowledge.target is None:
         return subjects
+    if read.facts.torch is not None and knowledge.is_no_release(read.facts.torch):
+        return subjects
     if read.facts.torch is not None:
         note = f"torch {read.facts.torch}, which the text names (pass --torch to choose another)."
         of_message, checked = f"Commands are for {note}", f"Checked against {note}"

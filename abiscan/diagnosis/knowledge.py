@@ -142,6 +142,14 @@ class Knowledge(Struct, frozen=True, dict=True):
         """Versions of the known builds, oldest first."""
         return tuple(dict.fromkeys(build.torch for build in self._builds))
 
+    def is_no_release(self, torch: str) -> bool:
+        """Whether no known build is of this torch, which is between the first and the last of them."""
+        here = versions.order(torch)
+        orders = [versions.order(each) or () for each in self.known_versions]
+        if here is None or not orders or not orders[0] <= here <= orders[-1]:
+            return False
+        return not any(each[: len(here)] == here for each in orders)
+
     @property
     def _builds(self) -> Sequence[Build]:
         return () if self.releases is None else self.releases.builds(self.machine)

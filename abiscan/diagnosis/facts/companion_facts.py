@@ -81,10 +81,18 @@ def companion_nightly(values: Values, missing: MissingName) -> str | None:
     return None if package is None or not missing.log.is_nightly else torch_commands.install_nightly(package, missing)
 
 
-def torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
-    """The release of torchvision for the value `torch`, `0.21`, if pip installs both from one index."""
+def paired_release(values: Values, missing: MissingName) -> str | None:
+    """The release of the value `paired` for the value `torch`, `0.21`, if pip installs both from one index; None if
+    the value `paired_here` is of that release."""
+    package, torch = values.get("paired", ""), values.get("torch", "")
     by_vendor = missing.log.is_jetson or vendor_of(missing) == DCU
-    return None if by_vendor else companions.release_for("torchvision", values.get("torch", ""))
+    fits = companions.compared(package, values.get("paired_here", ""), torch) == 0
+    return None if by_vendor or fits else companions.release_for(package, torch)
+
+
+def torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
+    """The same of torchvision."""
+    return paired_release({**values, "paired": "torchvision"}, missing)
 
 
 def known_pair(values: Values, missing: MissingName) -> str | None:

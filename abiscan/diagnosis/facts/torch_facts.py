@@ -32,11 +32,7 @@ def python_without_torch(values: Values, missing: MissingName) -> str | None:
 
 def is_no_torch(values: Values, missing: MissingName) -> str | None:
     """Set if no known release is the value `torch`, which is between the first and the last of them."""
-    here, known = versions.order(values.get("torch", "")), missing.known_versions
-    orders = [versions.order(each) or () for each in known]
-    if here is None or not orders or not orders[0] <= here <= orders[-1]:
-        return None
-    return None if any(each[: len(here)] == here for each in orders) else "yes"
+    return "yes" if missing.knowledge.is_no_release(values.get("torch", "")) else None
 
 
 def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
