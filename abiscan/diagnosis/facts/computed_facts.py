@@ -25,6 +25,7 @@ from abiscan.diagnosis.fixes.extension_fixes import NEEDS_CHECKOUT
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.fixes.torch_commands import WHEELS_FOR_JETSON
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.libraries import cuda_on_macos
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.templates.name_facts import NAME_FACTS, FactOfName, Facts, facts_of_name
 from abiscan.diagnosis.text.gpu_vendors import DCU
@@ -60,6 +61,8 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     "for_hip": is_for_hip,
     # What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`.
     "hip_platform": lambda missing: "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip(),
+    # macOS, for which no CUDA exists but for old Macs with a GPU of NVIDIA.
+    "mac_without_cuda": cuda_on_macos.is_mac_without_cuda,
     # The compute capability of the only GPU that the text names, and the first CUDA release that compiles for it.
     "named_capability": lambda missing: missing.log.capability,
     "toolkit_of_named_gpu": lambda missing: first_toolkit(missing.log.capability),

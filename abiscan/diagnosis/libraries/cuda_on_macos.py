@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from abiscan.diagnosis.fixes.hip_sources import vendor_of
+from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import NVIDIA
 from abiscan.model.imports import Owner
@@ -18,14 +20,14 @@ from abiscan.ownership.vendors import vendor_of_library
 _VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
 
 
-def _is_retold(missing: MissingName) -> bool:
-    """Whether a text names macOS, and no GPU of NVIDIA, beside a message in the form of another system."""
-    return missing.log.platform == "macosx" and missing.log.gpu != NVIDIA
+def is_mac_without_cuda(missing: MissingName) -> bool:
+    """Whether the error is from macOS, and the text names no GPU of NVIDIA."""
+    return platform_of(missing) == "macosx" and vendor_of(missing) != NVIDIA
 
 
 def needs_library(name: str, missing: MissingName) -> bool:
     """Whether a missing library is of CUDA, or of torch for CUDA, on macOS."""
-    of_macos = name.endswith(".dylib") or "darwin" in missing.file.path or _is_retold(missing)
+    of_macos = name.endswith(".dylib") or "darwin" in missing.file.path or is_mac_without_cuda(missing)
     if missing.file.is_torch_itself or not of_macos:
         return False
     vendor = vendor_of_library(re.sub(_VERSION, "", name))
@@ -34,7 +36,7 @@ def needs_library(name: str, missing: MissingName) -> bool:
 
 def needs_symbol(missing: MissingName) -> bool:
     """Whether a missing symbol is of CUDA, or of torch for CUDA, on macOS."""
-    if missing.file.is_torch_itself or not (missing.reference.macos or _is_retold(missing)):
+    if missing.file.is_torch_itself or not (missing.reference.macos or is_mac_without_cuda(missing)):
         return False
     return missing.owner is Owner.CUDA or (
         missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope

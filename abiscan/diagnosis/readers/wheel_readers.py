@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.text.find_log_facts import find_platform
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.packages_in_log import find_made_for
 from abiscan.diagnosis.text.text_facts import first_shown, is_shown, pattern_of
@@ -89,7 +90,7 @@ def _unfit_machine(name: str, declared: DeclaredTags, text: str) -> dict[str, st
 
 def _machine_of(text: str) -> tuple[OperatingSystem | None, str | None]:
     """The system that a text names, and the key of its platform, if the text names the processor too."""
-    match first_shown("platform", text):
+    match find_platform(text):
         case "win_amd64" if not is_shown("is_wsl", text):
             return OperatingSystem.WINDOWS, None
         case "macosx":

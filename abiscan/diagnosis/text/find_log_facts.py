@@ -21,7 +21,7 @@ from abiscan.diagnosis.text.packages_in_log import (
 )
 from abiscan.diagnosis.text.proposed_release import is_proposed
 from abiscan.diagnosis.text.source_builds import built_packages, find_source_build, find_source_release
-from abiscan.diagnosis.text.text_facts import first_shown, is_shown, matches_by_row, pattern_of, shown, values
+from abiscan.diagnosis.text.text_facts import is_shown, matches_by_row, pattern_of, shown, values
 from abiscan.diagnosis.text.torch_in_log import (
     find_companions,
     find_compiled_for,
@@ -79,7 +79,7 @@ def log_facts(text: str) -> LogFacts:
         variant="" if gpu in (AMD, DCU) and variant.startswith("cu") else variant,
         toolkit=only_value(values("toolkit", text)),
         cuda_packages=find_cuda_packages(text),
-        platform=first_shown("platform", _without_refused_wheels(text)),
+        platform=find_platform(_without_refused_wheels(text)),
         is_wsl=is_shown("is_wsl", text),
         is_jetson=is_shown("is_jetson", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
@@ -106,6 +106,13 @@ def _cpu_build(text: str, gpu: str) -> str:
     """The words that show a CPU build of torch; `torch.version.cuda` is None with other vendors' GPUs, too."""
     found = shown("cpu_build", text)
     return next((" ".join(words.split()) for value, words in found if not value or gpu in ("", NVIDIA, NO_GPU)), "")
+
+
+def find_platform(text: str) -> str:
+    """The platform in wheel tags; a Mac that is only mentioned beside another machine is not that of the error."""
+    found = (value for value, _ in shown("platform", text))
+    named = next((value for value in found if value != "mac" or not is_shown("beside_mac", text)), "")
+    return "macosx" if named == "mac" else named
 
 
 def _installer(text: str) -> str:

@@ -49,6 +49,8 @@ def find_torch(text: str) -> str | None:
             stated += _stated_at(text, at)
         at = text.find("orch", at + 4)
     said: dict[int, dict[str, None]] = {}
+    of_build = [match.span() for match in matches("built_for", text)]
+    stated = [each for each in stated if not any(start <= each[0] < end for start, end in of_build)]
     for rank, version in present(text, stated):
         said.setdefault(rank, {})[version] = None
     compiled_for = find_compiled_for(text)
@@ -56,7 +58,7 @@ def find_torch(text: str) -> str | None:
         versions = said[min(said)]
         # The torch of the build is not the one that loads the file, if the text names another.
         loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
-        return _one_of(loading or list(versions)) if loading or not is_shown("built_for", text) else None
+        return _one_of(loading or list(versions))
     named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled", "torch_of_page"))
     labelled = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(labelled) or None
