@@ -40,6 +40,7 @@ def causes(missing: MissingName) -> Candidates:
             version=version,
             product=product,
             needing=name,
+            file=file,
             rocm="yes" if library is not None and "ROCm" in product else "",
         )
         return
