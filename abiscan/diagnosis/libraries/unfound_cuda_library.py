@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
+from msgspec import Struct
+
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
 from abiscan.diagnosis.fixes.hip_sources import vendor_of
@@ -62,135 +64,237 @@ SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?
 """Stem, first and second number of a shared library."""
 
 
+class _Library(Struct, frozen=True):
+    """A library of CUDA that was not found.
+
+    Attributes:
+        name: of its file.
+        major: the number after `.so.`; None if the name has none.
+        releases: the major releases of CUDA that have this file, or its one release up to 10.0; empty if unknown.
+        others: files of the same library with another number that are installed.
+        here: where it is installed, outside of the search path.
+    """
+
+    name: str
+    vendor: Vendor
+    missing: MissingName
+    major: str | None
+    releases: tuple[str, ...]
+    others: tuple[str, ...]
+    here: str | None
+
+
 def causes_for_cuda(
-    name: str, vendor: Vendor, missing: MissingName, evidence: list[str], here: str | None, *, by_torch: bool
+    name: str, vendor: Vendor, missing: MissingName, search: tuple[str, ...], here: str | None, *, by_torch: bool
 ) -> Iterable[Candidate]:
     """Causes for a library of CUDA, by its file name.
 
     Args:
-        evidence: sentences about the search.
+        search: sentences about the search.
         here: where it is installed, outside of the search path.
         by_torch: torch itself was imported, not an extension.
     """
-    if by_torch and vendor.library != "cuda":
-        yield from _needed_by_torch(vendor, name, evidence, missing)
     found = re.search(SONAME, name)
     major = found[2] if found is not None else None
-    others: list[str] = []
-    environment = missing.environment
-    known = {*(() if environment is None else environment.libraries), *missing.log.library_files}
-    if known:
-        others = sorted(s for s in known if vendor_of_library(s) is vendor and _is_other(s, major))
-    # The soname of cuSPARSELt has been 0 so far.
-    evidence.append(f"{name} is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
-    score, absent = 0.8, 0.6
-    if name.startswith(_BUILTINS) and here is None and not missing.reference.bare:
-        of_cuda_11 = major is None or int(major) < _FIRST_OF_PACKAGES
-        yield from row_causes("builtins-of-nvrtc-renamed", missing, score=0.79 if of_cuda_11 else 0.65, library=name)
-        score = 0.7 if of_cuda_11 else score
-    if name == _NVRTC and here is None and missing.file.facts is None and not missing.reference.bare:
-        yield from row_causes("nvrtc-without-number", missing)
-    if others:
-        score = 0.95
-        evidence.append(f"Installed instead: {', '.join(others)}.")
+    others = _installed_others(vendor, major, missing)
+    library = _Library(name, vendor, missing, major, _cuda_releases(name, vendor, major), others, here)
+    if by_torch and vendor.library != "cuda":
+        yield from _needed_by_torch(library, search)
+    yield from _opened_by_other_name(library)
+    evidence = (*search, *_facts(library))
     target = missing.target
-    releases: tuple[str, ...] = ()
-    if major is not None:
-        releases = _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
-        if int(major) <= _LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
-            releases = (major,)  # up to CUDA 10.0 the names have the numbers of the toolkit
-    if target is not None:
-        if target.cuda is not None and releases:
-            if target.cuda.split(".")[0] not in releases or _is_of_other_minor(name, target.cuda):
-                score = 0.95
-                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
-            else:
-                score = 0.7
-                absent = 0.75
-                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, the same CUDA release.")
-        elif target.variant == "cpu":
-            text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
-            install = partial(torch_fixes.gpu_build, missing, cuda=max(releases, default=""))
-            yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), install)
+    if target is not None and target.variant == "cpu" and _is_for_cuda_of_torch(library) is None:
+        text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
+        install = partial(torch_fixes.gpu_build, missing, cuda=max(library.releases, default=""))
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), install)
     if vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
         text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."
         fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
         yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.96, (text, *evidence), fix)
-        return
-    if vendor.library == "cuda":
+    elif vendor.library == "cuda":
         unversioned, wsl = "yes" if name.endswith(".so") else "", "yes" if missing.log.is_wsl else ""
         yield from row_causes("driver-library-missing", missing, evidence=evidence, unversioned=unversioned, wsl=wsl)
-        return
-    if here is not None:
-        folder = {"folder": safe(here.rsplit("/", 1)[0], "DIRECTORY")}
-        yield from row_causes("cuda-library-elsewhere", missing, evidence=evidence, commands=folder)
+    else:
+        yield from _of_toolkit(library, evidence, by_torch)
+
+
+def _installed_others(vendor: Vendor, major: str | None, missing: MissingName) -> tuple[str, ...]:
+    """Files of the same library with another number that are installed."""
+    environment = missing.environment
+    known = {*(() if environment is None else environment.libraries), *missing.log.library_files}
+    return tuple(sorted(s for s in known if vendor_of_library(s) is vendor and _is_other(s, major)))
+
+
+def _cuda_releases(name: str, vendor: Vendor, major: str | None) -> tuple[str, ...]:
+    """The releases of CUDA that have a file; empty if unknown."""
+    if major is None:
+        return ()
+    if int(major) <= _LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
+        return (major,)  # up to CUDA 10.0 the names have the numbers of the toolkit
+    return _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
+
+
+def _is_for_cuda_of_torch(library: _Library) -> bool | None:
+    """Whether a library is of the CUDA release of torch; None if one of them is unknown."""
+    target = library.missing.target
+    if target is None or target.cuda is None or not library.releases:
+        return None
+    return target.cuda.split(".")[0] in library.releases and not _is_of_other_minor(library.name, target.cuda)
+
+
+def _facts(library: _Library) -> Iterable[str]:
+    """What the library is, what is installed instead, and the CUDA of torch."""
+    missing, major = library.missing, library.major
+    # The soname of cuSPARSELt has been 0 so far.
+    release = f", version {major}." if major and major != "0" else "."
+    yield f"{library.name} is part of {library.vendor.product}{release}"
+    if library.others:
+        yield f"Installed instead: {', '.join(library.others)}."
+    fits = _is_for_cuda_of_torch(library)
+    if fits is not None and missing.target is not None:
+        same = ", the same CUDA release" if fits else ""
+        yield f"{missing.target_label} is built for CUDA {missing.target.cuda}{same}."
+
+
+def _is_of_cuda_11(library: _Library) -> bool:
+    """Whether a library may be of CUDA 11 or earlier, by its number."""
+    return library.major is None or int(library.major) < _FIRST_OF_PACKAGES
+
+
+def _has_renamed_builtins(library: _Library) -> bool:
+    """Whether torch may have this library of NVRTC under another name."""
+    return library.name.startswith(_BUILTINS) and library.here is None and not library.missing.reference.bare
+
+
+def _opened_by_other_name(library: _Library) -> Iterable[Candidate]:
+    """A library of NVRTC that wheels have under another name."""
+    missing = library.missing
+    if _has_renamed_builtins(library):
+        score = 0.79 if _is_of_cuda_11(library) else 0.65
+        yield from row_causes("builtins-of-nvrtc-renamed", missing, score=score, library=library.name)
+    if library.name == _NVRTC and library.here is None and missing.file.facts is None and not missing.reference.bare:
+        yield from row_causes("nvrtc-without-number", missing)
+
+
+def _scores(library: _Library) -> tuple[float, float]:
+    """The scores of a library of another release, and of one that is not installed."""
+    fits = _is_for_cuda_of_torch(library)
+    if fits is not None:
+        return (0.7, 0.75) if fits else (0.95, 0.6)
+    if library.others:
+        return 0.95, 0.6
+    return (0.7, 0.6) if _has_renamed_builtins(library) and _is_of_cuda_11(library) else (0.8, 0.6)
+
+
+def _of_toolkit(library: _Library, evidence: tuple[str, ...], by_torch: bool) -> Iterable[Candidate]:
+    """Causes for a library of the toolkit, not of the driver: first, that it is in another folder."""
+    missing = library.missing
+    score, absent = _scores(library)
+    if library.here is not None:
+        commands = {"folder": safe(library.here.rsplit("/", 1)[0], "DIRECTORY")}
+        yield from row_causes("cuda-library-elsewhere", missing, evidence=evidence, commands=commands)
         score -= 0.15
-    elif package := _installed_beside(vendor, major, missing):
-        commands = {
-            "module": f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}",
-            "product": vendor.product,
-        }
-        yield from row_causes(
-            "cuda-library-of-pip-elsewhere",
-            missing,
-            evidence=evidence,
-            commands=commands,
-            package=package,
-            library=name,
-        )
+    elif package := _installed_beside(library):
+        yield from _of_pip_elsewhere(library, package, evidence)
         score, absent = min(score, 0.75), 0.6
-    elif (part := re.match(_PART_OF_CUDNN, name)) is not None and not (
-        others or missing.file.facts or (part[1] == "8" and _has_cudnn_9(missing))
-    ):
-        commands = {"itself": _itself(vendor, major, missing), "library": safe(name, "FILE"), "major": part[1]}
-        yield from row_causes("part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=name)
-        score = min(score, 0.7)
-    if not vendor.with_torch and here is None and not others and score < 0.9:
-        text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
-        return
-    if name.lower().endswith(".dll") and vendor.library == "cudnn" and not others:
-        yield from _cudnn_of_windows(name, missing, evidence)
-        return
-    if name.lower().endswith(".dll") and not others:
-        # The name has the release, `cublas64_11.dll`: Windows searches no other.
-        text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
-        bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
-        way = (
-            f"where {safe(name, 'DLL')}  # no output: it is not on PATH\n"
-            f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
+    elif (major := _part_of_cudnn(library)) is not None:
+        commands = {"itself": _itself(library), "library": safe(library.name, "FILE"), "major": major}
+        yield from row_causes(
+            "part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=library.name
         )
-        yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
-        return
-    install_cuda = partial(_cuda_library_fix, name, vendor, major, releases, missing)
-    if vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
-        itself = _itself(vendor, major, missing)
+        score = min(score, 0.7)
+    yield from _absent_or_other(library, evidence, score, absent, by_torch)
+
+
+def _of_pip_elsewhere(library: _Library, package: str, evidence: tuple[str, ...]) -> Iterable[Candidate]:
+    """A library in an installed package of NVIDIA, which no search path names."""
+    commands = {
+        "module": f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}",
+        "product": library.vendor.product,
+    }
+    yield from row_causes(
+        "cuda-library-of-pip-elsewhere",
+        library.missing,
+        evidence=evidence,
+        commands=commands,
+        package=package,
+        library=library.name,
+    )
+
+
+def _part_of_cudnn(library: _Library) -> str | None:
+    """The release of cuDNN of a library that cuDNN itself opens; None if the file is none, or may be absent."""
+    missing = library.missing
+    part = re.match(_PART_OF_CUDNN, library.name)
+    if part is None or library.others or missing.file.facts or (part[1] == "8" and _has_cudnn_9(missing)):
+        return None
+    return part[1]
+
+
+def _absent_or_other(
+    library: _Library, evidence: tuple[str, ...], score: float, absent: float, by_torch: bool
+) -> Iterable[Candidate]:
+    """Causes by the kind of the library: it is not installed, or another release of it is.
+
+    Args:
+        score: of another release.
+        absent: of one that is not installed.
+    """
+    vendor, missing, others = library.vendor, library.missing, library.others
+    if not vendor.with_torch and library.here is None and not others and score < 0.9:
+        text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(library))
+    elif library.name.lower().endswith(".dll") and not others:
+        yield from _cudnn_dll(library, evidence) if vendor.library == "cudnn" else _dll(library, evidence, score)
+    elif vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
+        itself = _itself(library)
         if "\nor: pip install" in itself:
             itself = f"{_SHOWS_CUDA}  # chooses the package\n{itself}"
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, tuple(evidence), itself)
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, tuple(evidence), install_cuda)
-        return
-    exports = missing.knowledge.exports
-    provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
-    if missing.file.facts is not None and not others and provided is None:
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, evidence, itself)
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, evidence, partial(_cuda_library_fix, library))
+    elif missing.file.facts is not None and not others and not _is_other_provided(library):
         # For a file, other versions were searched and not found.
-        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), install_cuda)
-        return
+        yield Candidate(CauseId.LIBRARY_MISSING, score, evidence, partial(_cuda_library_fix, library))
+    else:
+        yield from _of_other_release(library, evidence, score, absent, by_torch)
+
+
+def _is_other_provided(library: _Library) -> bool:
+    """Whether torch provides another version of a library."""
+    exports = library.missing.knowledge.exports
+    return exports is not None and other_version_provided(library.name, exports.provided_libraries) is not None
+
+
+def _dll(library: _Library, evidence: tuple[str, ...], score: float) -> Iterable[Candidate]:
+    """The name has the release, `cublas64_11.dll`: Windows searches no other."""
+    text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
+    bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
+    way = (
+        f"where {safe(library.name, 'DLL')}  # no output: it is not on PATH\n"
+        f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
+    )
+    yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), evidence, _of_cuda(library.missing))
+
+
+def _of_other_release(
+    library: _Library, evidence: tuple[str, ...], score: float, absent: float, by_torch: bool
+) -> Iterable[Candidate]:
+    """The file was built for another release of CUDA; without an installed one, also that the library is absent."""
+    name, missing = library.name, library.missing
     if name.endswith(".so") and missing.file.facts is None:
-        evidence.append(
-            "A program opened it by a name without a version. CUDA toolkits provide that name; wheels provide only "
-            f"lib{vendor.library}.so.N."
-        )
+        text = "A program opened it by a name without a version. CUDA toolkits provide that name; wheels provide only "
+        evidence = (*evidence, f"{text}lib{library.vendor.library}.so.N.")
         score, absent = min(score, 0.6), 0.82
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), install_cuda)
-    if not others:
-        if missing.file.facts is None:
-            evidence.insert(0, f"{name} may be installed in a directory outside the search path.")
-        itself = _itself(vendor, major, missing)
-        if target is not None and target.cuda is not None and not by_torch:
-            itself += f"\nor: {_of_cuda(missing)}"
-        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), itself)
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, evidence, partial(_cuda_library_fix, library))
+    if library.others:
+        return
+    if missing.file.facts is None:
+        evidence = (f"{name} may be installed in a directory outside the search path.", *evidence)
+    itself = _itself(library)
+    if missing.target is not None and missing.target.cuda is not None and not by_torch:
+        itself += f"\nor: {_of_cuda(missing)}"
+    yield Candidate(CauseId.LIBRARY_MISSING, absent, evidence, itself)
 
 
 def _has_cudnn_9(missing: MissingName) -> bool:
@@ -215,9 +319,9 @@ def _is_of_other_minor(name: str, cuda: str) -> bool:
     return bool(release) and int(release.split(".")[0]) <= _LAST_WITH_MINOR and not f"{cuda}.".startswith(f"{release}.")
 
 
-def _installed_beside(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+def _installed_beside(library: _Library) -> str:
     """NVIDIA's package with a library, if the text lists it; empty otherwise."""
-    environment = missing.environment
+    environment, vendor, major = library.missing.environment, library.vendor, library.major
     if environment is None or major is None:
         return ""
     known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
@@ -225,16 +329,15 @@ def _installed_beside(vendor: Vendor, major: str | None, missing: MissingName) -
     return next((each for each in environment.packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
 
 
-def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Iterable[Candidate]:
+def _needed_by_torch(library: _Library, evidence: tuple[str, ...]) -> Iterable[Candidate]:
     """A library that torch's own wheels contain or require."""
-    found = re.search(SONAME, name)
     yield from row_causes(
         "cuda-library-of-torch-missing",
-        missing,
+        library.missing,
         evidence=evidence,
-        commands={"itself": _itself(vendor, None if found is None else found[2], missing)},
-        library=name,
-        release=_minor_release(name) if missing.log.is_conda else "",
+        commands={"itself": _itself(library)},
+        library=library.name,
+        release=_minor_release(library.name) if library.missing.log.is_conda else "",
     )
 
 
@@ -244,10 +347,9 @@ def _is_other(soname: str, major: str | None) -> bool:
     return found is not None and found[2] not in (None, major)
 
 
-def _cuda_library_fix(
-    name: str, vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName
-) -> str:
+def _cuda_library_fix(library: _Library) -> str:
     """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
+    name, releases, missing = library.name, library.releases, library.missing
     target = missing.target
     ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
@@ -268,7 +370,7 @@ def _cuda_library_fix(
             if variant and _minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
             else ""
         )
-        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}{torch}"
+        return f"{shows}\n{same}: {_itself(library)}\nOtherwise: {other}{torch}"
     major_here = target.cuda.partition(".")[0]
     is_other = _is_of_other_minor(name, target.cuda)
     if not ways:
@@ -279,7 +381,7 @@ def _cuda_library_fix(
         if first.startswith("pip "):
             ways[0] = "\n".join((f"{first}{'; ' if '#' in first else '  # '}for CUDA {major_here}", *others))
     if not releases or (major_here in releases and not is_other):
-        ways.append(_itself(vendor, major, missing))
+        ways.append(_itself(library))
     else:
         cuda = _minor_release(name) if is_other else releases[-1]
         if (other_torch := torch_commands.install_torch(target.version, missing, cuda=cuda)) is not None:
@@ -327,8 +429,9 @@ def _of_cuda(missing: MissingName) -> str:
     )
 
 
-def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+def _itself(library: _Library) -> str:
     """How to install exactly this library."""
+    vendor, major, missing = library.vendor, library.major, library.missing
     path = (
         "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
         f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
@@ -367,9 +470,10 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     return "\nor: ".join([*ways, path])
 
 
-def _cudnn_of_windows(name: str, missing: MissingName, evidence: list[str]) -> Iterable[Candidate]:
+def _cudnn_dll(library: _Library, evidence: tuple[str, ...]) -> Iterable[Candidate]:
     """How another library than torch finds cuDNN on Windows."""
-    in_name = re.search(r"64_(\d)", name)
+    missing = library.missing
+    in_name = re.search(r"64_(\d)", library.name)
     major = int(in_name[1]) if in_name is not None else 9
     # Builds of torch 2.4 and later contain cuDNN 9.
     torch, index = ("torch", "cu126") if major > 8 else ('"torch<2.4"', "cu121")

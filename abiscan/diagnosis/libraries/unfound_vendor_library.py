@@ -38,7 +38,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if here is not None:
         evidence.append(f"It is installed at {here}, which is not in the search path of this file.")
     if vendor is not None and vendor.cuda:
-        yield from causes_for_cuda(name, vendor, missing, evidence, here, by_torch=by_torch)
+        yield from causes_for_cuda(name, vendor, missing, tuple(evidence), here, by_torch=by_torch)
         return
     stem = safe(name.split(".so", maxsplit=1)[0], "NAME")
     if missing.file.path.startswith(ANDROID_APP):
