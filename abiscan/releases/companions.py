@@ -68,6 +68,13 @@ def built_for(package: str, version: str) -> str | None:
     return f"{major}.{minor}{' and later' if later else ''}"
 
 
+def is_known(package: str, version: str) -> bool:
+    """Whether a companion is not later than the newest release of the table."""
+    found, here = _torches_for(package, version), _minor(version)
+    newest = _AND_LATER.get(package)
+    return found is not None and (newest is None or here is None or here <= newest[0])
+
+
 def compared(package: str, version: str, torch: str) -> int | None:
     """-1 if a companion was built for an older torch, 1 for a newer one, 0 for this one; None if unknown."""
     found, at = _torches_for(package, version), _minor(torch)

@@ -14,6 +14,7 @@ from abiscan.diagnosis.facts import (
     dll_facts,
     gpu_facts,
     hip_facts,
+    index_facts,
     operator_facts,
     package_facts,
     python_facts,
@@ -86,7 +87,7 @@ def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str
 
 FACTS: Final[Facts] = {
     **functions_of(
-        *(companion_facts, declared_facts, dll_facts, gpu_facts, hip_facts),
+        *(companion_facts, declared_facts, dll_facts, gpu_facts, hip_facts, index_facts),
         *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,

@@ -30,11 +30,6 @@ def python_without_torch(values: Values, missing: MissingName) -> str | None:
     return ".".join(map(str, python)) if python and pythons and python < (pythons[0].major, pythons[0].minor) else None
 
 
-def is_no_torch(values: Values, missing: MissingName) -> str | None:
-    """Set if no known release is the value `torch`, which is between the first and the last of them."""
-    return "yes" if missing.knowledge.is_no_release(values.get("torch", "")) else None
-
-
 def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
     """The newest of them."""
     pythons = with_wheels(values.get("torch", ""))

@@ -1,0 +1,72 @@
+"""Facts of the message catalogue about a release that pip did not find: value `torch`, a range `wanted` of torch, or
+the value `release` of the value `project`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.facts.requirement_facts import required_torch_release
+from abiscan.diagnosis.facts.torch_facts import torch_of_release
+from abiscan.diagnosis.fixes import torch_commands
+from abiscan.diagnosis.fixes.required_ranges import outside, within
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+from abiscan.releases import companions
+
+_OLDEST_ON_INDEX: Final = (1,)
+_LAST_FOR_INTEL_MAC: Final = "2.2.2"
+
+
+def index_lacks(values: Values, missing: MissingName) -> str | None:
+    """What the index lacks, by the releases that pip lists.
+
+    `old` is a release before 1.0, `no-release` one that never was, `unknown` one later than all that are known. Of the
+    others, `everything`: no release is listed; `variant`: this variant has no such release; `python`: the index of the
+    variant has it for other Pythons; `label`: an index without labels; `intel-mac`: listed is what macOS on Intel has;
+    `mirror`: the same on another system; `release`: none of these.
+    """
+    if (reason := _unreleased(values, missing)) is not None:
+        return reason
+    if values.get("offers_none"):
+        return "everything"
+    label, offered = values.get("label", ""), values.get("offered_label", "")
+    if offered or (label and values.get("of_torch_index")):
+        variant = offered or label
+        known = [torch_commands.variants_of(each, missing) for each in _torches(values, missing)]
+        is_there = any(variant in each for each in known) if any(known) else label == variant
+        return "python" if is_there else "variant"
+    if label:
+        return "label"
+    return _newest_of_system(values, missing) or "release"
+
+
+def _unreleased(values: Values, missing: MissingName) -> str | None:
+    if project := values.get("project"):
+        return None if companions.is_known(project, values.get("release", "")) else "unknown"
+    if values.get("wanted"):
+        return None if required_torch_release(values, missing) else "unknown"
+    version = values.get("torch", "")
+    here, newest = versions.order(version) or (), versions.order(next(reversed(missing.known_versions), "")) or ()
+    if here < _OLDEST_ON_INDEX:
+        return "old"
+    if missing.knowledge.is_no_release(version):
+        return "no-release"
+    return "unknown" if newest and here[: len(newest)] > newest else None
+
+
+def _torches(values: Values, missing: MissingName) -> tuple[str, ...]:
+    """The releases of torch that the requirement accepts, or that are for the required companion."""
+    if values.get("project"):
+        return (f"{torch_of_release(values, missing)}.0",)
+    return within(values["wanted"], missing.known_versions) if values.get("wanted") else (values.get("torch", ""),)
+
+
+def _newest_of_system(values: Values, missing: MissingName) -> str | None:
+    """`intel-mac` if the newest release that pip lists is the last for macOS on Intel, which is too old; `mirror` if
+    the text names another system."""
+    newest, wanted = values.get("newest_offered", ""), values.get("wanted") or f"=={values.get('torch', '')}"
+    if newest != _LAST_FOR_INTEL_MAC or outside(wanted, newest) != "older":
+        return None
+    is_other = missing.log.platform not in ("", "macosx") or (values.get("on_linux") and not missing.log.platform)
+    return "mirror" if is_other else "intel-mac"
