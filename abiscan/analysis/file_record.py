@@ -27,7 +27,7 @@ from abiscan.target.torch_exports import TargetTorch
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
-    from abiscan.analysis.layouts import SharedLayouts
+    from abiscan.analysis.shared_layouts import SharedLayouts
 
 
 class FileRecord:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers
-from abiscan.analysis.layouts import NOT_ITS_OWN
+from abiscan.analysis.shared_layouts import NOT_ITS_OWN
 from abiscan.binary import Binary
 from abiscan.binary.stored_binary import StoredBinary
 from abiscan.binary.stored_values import StoredFile, StoredImports

@@ -9,15 +9,10 @@ from typing import Any
 
 import pytest
 
-from abiscan.analysis.layouts import (
-    SharedLayouts,
-    asserted_beside,
-    compiled_against,
-    drifting_on,
-    headers_of,
-    laid_out_as,
-    with_layouts,
-)
+from abiscan.analysis.compiled_against import HeaderEvidence, compiled_against, headers_of, laid_out_as
+from abiscan.analysis.layout_outcomes import drifting_on, with_layouts
+from abiscan.analysis.package_members import asserted_beside
+from abiscan.analysis.shared_layouts import SharedLayouts
 from abiscan.elf import open_elf
 from abiscan.inputs.artifact import Artifact
 from abiscan.inputs.expand import expand
@@ -81,7 +76,9 @@ def test_each_fact_narrows_what_is_left(
     expected: tuple[tuple[str, ...], str],
 ) -> None:
     said = declared(requires) if requires is not None else None
-    found = compiled_against(matrix(exporting), asserting, said, lambda: beside)
+    found = compiled_against(
+        matrix(exporting), HeaderEvidence(asserting, declared=said, exported_beside=lambda: beside)
+    )
     assert (found.releases, found.because) == expected
 
 
@@ -92,12 +89,12 @@ def test_debug_information_is_read_where_assertions_leave_several_releases() -> 
     def read() -> CompiledAgainst:
         return SIZED
 
-    found = compiled_against(matrix(KNOWN), None, declared("==2.9.1"), tuple, sized=read)
+    found = compiled_against(matrix(KNOWN), HeaderEvidence(declared=declared("==2.9.1"), sized=read))
     assert found == CompiledAgainst(SIZED.releases, "its debug information gives")
-    found = compiled_against(matrix(KNOWN), OF_2_9, None, tuple, sized=lambda: pytest.fail("was read"))
+    found = compiled_against(matrix(KNOWN), HeaderEvidence(OF_2_9, sized=lambda: pytest.fail("was read")))
     assert found.because == OF_2_9.because
     # If it names a torch that does not export the file's imports, the file is of another build.
-    found = compiled_against(matrix(KNOWN[3:]), None, None, tuple, sized=read)
+    found = compiled_against(matrix(KNOWN[3:]), HeaderEvidence(sized=read))
     assert found.releases == KNOWN[3:]
 
 
@@ -108,29 +105,27 @@ def test_keys_in_the_code_are_read_where_several_releases_are_left() -> None:
         assert tuple(releases) == KNOWN
         return without_2_7
 
-    found = compiled_against(matrix(KNOWN), None, None, tuple, keyed=keyed)
+    found = compiled_against(matrix(KNOWN), HeaderEvidence(keyed=keyed))
     assert found == without_2_7
 
     def unread(_releases: Sequence[str]) -> CompiledAgainst | None:
         raise AssertionError("one release is left")
 
-    assert compiled_against(matrix(KNOWN), OF_2_9, None, tuple, keyed=unread).releases == OF_2_9.releases
+    assert compiled_against(matrix(KNOWN), HeaderEvidence(OF_2_9, keyed=unread)).releases == OF_2_9.releases
     # Every release is excluded: the file is of another torch.
     nothing = CompiledAgainst((), "its code registers kernels under 999")
-    found = compiled_against(matrix(KNOWN), None, None, tuple, keyed=lambda _releases: nothing)
+    found = compiled_against(matrix(KNOWN), HeaderEvidence(keyed=lambda _releases: nothing))
     assert found.releases == KNOWN
 
 
 def test_other_files_of_a_package_assert_for_one_that_does_not() -> None:
     others = CompiledAgainst(("2.9.0", "2.9.1"), "said so")
-    assert (
-        compiled_against(matrix(KNOWN), None, None, tuple, asserting_beside=lambda: others).releases == others.releases
-    )
+    assert compiled_against(matrix(KNOWN), HeaderEvidence(asserting_beside=lambda: others)).releases == others.releases
 
     def unasked() -> CompiledAgainst | None:
         raise AssertionError("its own assertions leave one release")
 
-    assert compiled_against(matrix(KNOWN), OF_2_9, None, tuple, asserting_beside=unasked).releases == OF_2_9.releases
+    assert compiled_against(matrix(KNOWN), HeaderEvidence(OF_2_9, asserting_beside=unasked)).releases == OF_2_9.releases
 
 
 def test_assertions_of_a_package_are_read_from_its_files(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.layouts import NOT_ITS_OWN
+from abiscan.analysis.shared_layouts import NOT_ITS_OWN
 from abiscan.elf import open_elf
 from tests.tables import data_text
 

@@ -11,7 +11,7 @@ def compare_drift(record: FileRecord) -> None:
     """Add vtable and layout changes to the matrix, for each build on which the symbols resolve."""
     verdicts = _with_vtable_drift(record)
     if record.layouts is not None:
-        from abiscan.analysis.layouts import with_layouts
+        from abiscan.analysis.layout_outcomes import with_layouts
 
         verdicts = with_layouts(verdicts, record.layouts)
     record.outcomes = verdicts
@@ -25,7 +25,7 @@ def _with_vtable_drift(record: FileRecord) -> tuple[ReleaseVerdict, ...]:
     classes = sorted({each.base for each in record.derived_classes}) if made_for is not None else []
     if not classes or made_for is None:
         return verdicts
-    from abiscan.analysis.layouts import with_drift
+    from abiscan.analysis.layout_outcomes import with_drift
     from abiscan.rules.computed.vtable_drift import compare
 
     # The file may be compiled for one of these.

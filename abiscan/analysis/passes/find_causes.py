@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.analysis.layouts import exported_to_all
 from abiscan.analysis.passes import is_refused_by_loader
 from abiscan.diagnosis import diagnose
 from abiscan.model.release import ReleaseState, best_releases
@@ -74,11 +73,11 @@ def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
         if declared.torch is None or declared.torch.admits_release(release)
     }
     fitting.intersection_update(each.torch for each in verdicts if each.fits)
-    of_all = (
-        fitting.intersection(exported_to_all(record.artifact.group, record.context.index, record.facts.machine))
-        if fitting
-        else ()
-    )
-    named = of_all or fitting
+    named = fitting
+    if fitting and not record.is_alone:
+        from abiscan.analysis.package_members import exported_to_all
+
+        of_all = exported_to_all(record.artifact.group, record.context.index, record.facts.machine)
+        named = fitting.intersection(of_all) or fitting
     best = best_releases((each.torch, each.state) for each in verdicts if each.torch in named)
     return ReleaseRanges.of_known(known, best.__contains__)
