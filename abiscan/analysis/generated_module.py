@@ -6,9 +6,9 @@ import os
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.readings.match_messages import FoundMessage, with_values_at
 from abiscan.diagnosis.readings.read_text import ReadText
+from abiscan.diagnosis.text.generated_modules import is_of_inductor
 from abiscan.errors import UsageError
 from abiscan.inputs.named_file import read_named
 

@@ -10,7 +10,7 @@ import pytest
 
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.diagnosis.generated_modules import cache_folder
+from abiscan.diagnosis.text.generated_modules import cache_folder
 from abiscan.loader import LoaderSettings
 from tests.tables import data_text
 

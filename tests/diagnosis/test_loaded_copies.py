@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
+from abiscan.diagnosis.fixes.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.text.find_log_facts import log_facts
 from abiscan.library.api import explain
 

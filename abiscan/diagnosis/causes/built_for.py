@@ -7,12 +7,12 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_fixes
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_ranges import torch_range
 from abiscan.diagnosis.fixes.wheel_rows import releases_of, rows_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
-from abiscan.diagnosis.safe_names import safe
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId

@@ -10,12 +10,12 @@ from abiscan.diagnosis.catalogue.load_packages import programs_by_id
 from abiscan.diagnosis.fixes import extension_fixes, torch_commands, torch_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, load_libtorch
 from abiscan.diagnosis.fixes.package_commands import find_package
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions

@@ -9,9 +9,9 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.fixes import extension_fixes, package_commands
 from abiscan.diagnosis.fixes.package_commands import find_package
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import NameKind
 from abiscan.model.cause import CauseId

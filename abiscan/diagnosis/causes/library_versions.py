@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import library_of_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model.imports import Status
 from abiscan.ownership.vendors import vendor_of_library

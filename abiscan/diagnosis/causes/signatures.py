@@ -6,11 +6,11 @@ from __future__ import annotations
 from functools import partial
 
 from abiscan.diagnosis.fixes import torch_fixes
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import Difference, DifferenceKind, NameKind
 from abiscan.mangling.canonical import to_cuda

@@ -10,9 +10,9 @@ from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.safe_names import safe
 from abiscan.model.cause import CauseId
 from abiscan.ownership.torch_names import is_torch_library
 

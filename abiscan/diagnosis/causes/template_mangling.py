@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from abiscan.diagnosis.fixes import extension_fixes, package_commands
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
+from abiscan.diagnosis.fixes.loaded_copies import folder_of_first_use
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
-from abiscan.diagnosis.loaded_copies import folder_of_first_use
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
-from abiscan.diagnosis.safe_names import safe
 from abiscan.mangling import DifferenceKind
 from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, AS_LIBTORCH_OF_MACOS, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId

@@ -7,12 +7,12 @@ from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.libraries.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model import versions
 from abiscan.model.cause import CauseId

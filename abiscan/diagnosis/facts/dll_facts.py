@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.wheel_rows import cuda_release
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.safe_names import safe
 from abiscan.ownership.torch_names import is_torch_library
 
 _OF_CUDA = re.compile(r"(cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolver|cusparse|nvrtc|nvJitLink)(\w*\.dll)")

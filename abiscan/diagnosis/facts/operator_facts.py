@@ -12,8 +12,8 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.facts import package_facts
 from abiscan.diagnosis.fixes import package_commands
 from abiscan.diagnosis.fixes.named_release import named_release
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.safe_names import safe
 from abiscan.model import versions
 
 

@@ -25,8 +25,8 @@ from abiscan.diagnosis.fixes import (
 )
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip, vendor_of, with_gpu_of
 from abiscan.diagnosis.fixes.named_release import named_release, requirement
+from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.diagnosis.text.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind

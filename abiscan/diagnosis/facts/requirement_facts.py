@@ -14,8 +14,8 @@ from abiscan.diagnosis.fixes import package_commands, torch_commands, torch_fixe
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.named_release import named_release, requirement
 from abiscan.diagnosis.fixes.required_ranges import bound_of, is_range, outside, read_range, within
+from abiscan.diagnosis.fixes.safe_names import normalised
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.safe_names import normalised
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.python_name_releases import (

@@ -3,13 +3,13 @@ them."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import generated_modules
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.fixes import wheel_rows
 from abiscan.diagnosis.fixes.cuda_releases import release_evidence
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_headers, library_of_cmake, library_of_header
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.text import generated_modules
 from abiscan.model import module_name, versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers

@@ -11,11 +11,11 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes import build_commands, package_commands
 from abiscan.diagnosis.fixes.hip_sources import NEEDS_HIPCC, clone_command, hip_port
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.fixes.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.fixes.named_release import named_release
+from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
-from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
-from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges

@@ -7,7 +7,7 @@ import re
 import shlex
 
 from abiscan.diagnosis.fixes import system_packages
-from abiscan.diagnosis.safe_names import normalised
+from abiscan.diagnosis.fixes.safe_names import normalised
 
 _SITE = re.compile(r"/(?:site|dist)-packages/(?P<folder>[^/]+)/")
 # A library beside the bin/ and conda-meta/ of an environment.

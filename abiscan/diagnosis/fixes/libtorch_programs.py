@@ -6,9 +6,9 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text, programs_by_id
 from abiscan.diagnosis.catalogue.package_row import Program
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.safe_names import safe
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 

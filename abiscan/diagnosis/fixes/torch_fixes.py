@@ -10,9 +10,9 @@ from abiscan.diagnosis.fixes import package_commands, torch_commands
 from abiscan.diagnosis.fixes.extension_fixes import is_of_android, rebuild, reinstall
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_ranges import torch_range
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.text.gpu_vendors import NO_GPU
 from abiscan.mangling import string_abi
 from abiscan.model import versions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.library_row import SystemLibrary
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_headers, library_of_file
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.ownership.vendor_row import Vendor
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
 from abiscan.diagnosis.fixes.hip_sources import vendor_of
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.diagnosis.text.gpu_vendors import NO_GPU
 from abiscan.model.cause import CauseId

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.fixes import package_commands
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_file, library_of_file
 from abiscan.diagnosis.libraries.unfound_by_linker import causes_at_link_time
 from abiscan.diagnosis.libraries.unfound_cuda_library import SONAME, causes_for_cuda
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.diagnosis.text.message_paths import ANDROID_APP
 from abiscan.model.cause import CauseId

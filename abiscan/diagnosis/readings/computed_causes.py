@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from abiscan.diagnosis.causes.built_for import by_label, by_release
-from abiscan.diagnosis.known_failures import of_package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis.readings.known_failures import of_package
 
 COMPUTED_CAUSES: Final[Mapping[str, Callable[[MissingName], Candidates]]] = {
     "built-for-label": by_label,

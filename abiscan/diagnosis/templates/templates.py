@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.safe_names import safe
 from abiscan.model import versions
 
 if TYPE_CHECKING:
