@@ -24,7 +24,7 @@ from abiscan.target.resolver import TargetRequest, TargetResolver
 from abiscan.target.torch_exports import TargetTorch
 
 if TYPE_CHECKING:
-    from abiscan.analysis.keep_facts import FactKeeper
+    from abiscan.analysis.stored_containers import FactKeeper
     from abiscan.diagnosis import Environment, Knowledge
     from abiscan.model.gpu_architecture import GpuArchitecture
     from abiscan.rules import Rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from abiscan.analysis.refused_file import release_notes
+from abiscan.analysis.named_file_scan import release_notes
 from abiscan.model.imports import DemangledBy
 from abiscan.model.platforms import file_key
 from abiscan.model.subject import Subject, SubjectKind

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.diagnosis.fixes.file_package import import_of_file, package_of_file
+from abiscan.diagnosis.fixes.file_package import distribution_of_file, import_of_file
 from abiscan.diagnosis.fixes.torch_ranges import INSTALL, restrict_releases
 from abiscan.environment.owning_environment import owning_environment
 from abiscan.errors import AbiscanError
@@ -37,7 +37,7 @@ def with_verified_advice(
 
     def restricted(subject: Subject, path: str) -> Subject:
         advised = any(re.search(INSTALL, cause.fix) for cause in subject.causes)
-        if not path or not advised or package_of_file(path) == "torch":
+        if not path or not advised or distribution_of_file(path) == "torch":
             return subject
         name = import_of_file(path)
         if (name or path) not in found:

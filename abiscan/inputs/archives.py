@@ -28,7 +28,7 @@ Expanded = Iterator[Artifact | InputError | Note]
 
 if TYPE_CHECKING:
     from abiscan.inputs.tar_archive import TarArchive
-    from abiscan.inputs.tars import TarReader
+    from abiscan.inputs.tar_reader import TarReader
 
 # Symbolic links are stored with their target as content.
 _MAX_LINK = 4096
@@ -252,7 +252,7 @@ def _expand_conda(
 ) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
     specification, ".conda file format"). Member names do not include the inner archive names."""
-    from abiscan.inputs.tars import TarReader
+    from abiscan.inputs.tar_reader import TarReader
 
     metadata: dict[str, bytes] = {}
     for member, _form in nested:
@@ -283,7 +283,7 @@ def _expand_tar(
     metadata: dict[str, bytes] | None = None,
 ) -> Expanded:
     from abiscan.inputs.tar_archive import TarArchive
-    from abiscan.inputs.tars import TarReader
+    from abiscan.inputs.tar_reader import TarReader
 
     limits = options.limits
     archive = TarArchive(source, codec, place.display, limits, hashes=options.hashes)

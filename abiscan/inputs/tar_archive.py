@@ -10,7 +10,7 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource
 from abiscan.inputs.cache import KeptFiles
 from abiscan.inputs.member_content import MemberContent
-from abiscan.inputs.tars import TarReader
+from abiscan.inputs.tar_reader import TarReader
 from abiscan.inputs.unpacked import Buffer, Unpacked
 
 

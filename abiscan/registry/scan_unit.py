@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from abiscan import __version__
 from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
 from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.scan_batch import scan_items
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.stored_containers import FactKeeper, StoredContainer, artifacts_of
 from abiscan.errors import AbiscanError, UnreadableFile, transient_failures
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy

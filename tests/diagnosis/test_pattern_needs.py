@@ -9,8 +9,8 @@ import pytest
 
 from abiscan.diagnosis.catalogue.pattern_need import Need
 from abiscan.diagnosis.catalogue.text_fact_row import TextFact
+from abiscan.diagnosis.text.possible_words import word_parts
 from abiscan.diagnosis.text.text_blocks import TextBlocks
-from abiscan.diagnosis.text.word_parts import word_parts
 from tools.package_data import text_facts
 from tools.pattern_needs import needs_of, with_first_characters
 

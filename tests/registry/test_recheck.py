@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from abiscan.analysis import keep_facts
+from abiscan.analysis import stored_containers
 from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
 from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.scan_batch import scan_batch, scan_items
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.stored_containers import FactKeeper, StoredContainer, artifacts_of
 from abiscan.elf.elf_file import ElfFile
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import Report
@@ -72,7 +72,7 @@ def test_stored_facts_give_the_same_result_as_the_file(tmp_path: Path, fixture: 
 def test_functions_that_pybind11_binds_keep_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the message of the scan. Real wheels, such as torch_harmonics 0.9.3, had the imports instead."""
     monkeypatch.setattr(ElfFile, "bound_functions", lambda _self: ("forward",))
-    monkeypatch.setattr(keep_facts, "pybind11_ids", lambda _binary: iter((b"__pybind11_internals_v4_gcc__",)))
+    monkeypatch.setattr(stored_containers, "pybind11_ids", lambda _binary: iter((b"__pybind11_internals_v4_gcc__",)))
     path = wheel(tmp_path, "demo", "op-not-registered.so")
     facts = stored(path, "2.6.0")
     said = []

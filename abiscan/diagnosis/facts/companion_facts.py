@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.fixes import torch_commands
-from abiscan.diagnosis.fixes.hip_sources import vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import DCU
 from abiscan.model import versions
@@ -85,7 +85,7 @@ def paired_release(values: Values, missing: MissingName) -> str | None:
     """The release of the value `paired` for the value `torch`, `0.21`, if pip installs both from one index; None if
     the value `paired_here` is of that release."""
     package, torch = values.get("paired", ""), values.get("torch", "")
-    by_vendor = missing.log.is_jetson or vendor_of(missing) == DCU
+    by_vendor = missing.log.is_jetson or gpu_vendor_of(missing) == DCU
     fits = companions.compared(package, values.get("paired_here", ""), torch) == 0
     return None if by_vendor or fits else companions.release_for(package, torch)
 

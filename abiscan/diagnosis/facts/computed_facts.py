@@ -23,7 +23,7 @@ from abiscan.diagnosis.facts import (
     torch_facts,
 )
 from abiscan.diagnosis.fixes.extension_fixes import NEEDS_CHECKOUT
-from abiscan.diagnosis.fixes.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of
 from abiscan.diagnosis.fixes.torch_commands import WHEELS_FOR_JETSON
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.libraries import cuda_on_macos
@@ -57,11 +57,11 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     # As in wheel tags: `linux_x86_64`, `win_amd64`.
     "platform": platform_of,
     # Of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `xpu`.
-    "gpu_vendor": vendor_of,
+    "gpu_vendor": gpu_vendor_of,
     # Whether the GPU is AMD's or Hygon's, or torch is for ROCm.
     "for_hip": is_for_hip,
     # What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`.
-    "hip_platform": lambda missing: "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip(),
+    "hip_platform": lambda missing: "DCU" if gpu_vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip(),
     # macOS, for which no CUDA exists but for old Macs with a GPU of NVIDIA.
     "mac_without_cuda": cuda_on_macos.is_mac_without_cuda,
     # The compute capability of the only GPU that the text names, and the first CUDA release that compiles for it.

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.fixes import torch_commands, wheel_rows
-from abiscan.diagnosis.fixes.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.text.packaged_torch import CONTAINER
@@ -185,12 +185,12 @@ def with_hip(values: Values, missing: MissingName) -> str | None:
 
 def _retold_of_hip(values: Values, missing: MissingName) -> bool:
     is_nvcc = "nvcc_named" in values and "hip_named" not in values
-    return "prose" in values and vendor_of(missing) != NVIDIA and not is_nvcc
+    return "prose" in values and gpu_vendor_of(missing) != NVIDIA and not is_nvcc
 
 
 def hip_beside_nvidia(values: Values, missing: MissingName) -> str | None:
     """Set if HIP's compiler ran, as more than the form of the message shows, and the GPU is NVIDIA's."""
-    is_nvidia = vendor_of(missing) == NVIDIA and not hip_is_likely(values, missing)
+    is_nvidia = gpu_vendor_of(missing) == NVIDIA and not hip_is_likely(values, missing)
     return with_hip(values, missing) if is_nvidia else None
 
 
@@ -217,7 +217,7 @@ def without_bfloat16_load(_values: Values, missing: MissingName) -> str | None:
 
 def cuda_is_named(_values: Values, missing: MissingName) -> str | None:
     """Set if the text names a CUDA release or a GPU of NVIDIA, or torch is for CUDA."""
-    return "yes" if missing.log.variant or vendor_of(missing) == NVIDIA or "cu" in _variant(missing) else None
+    return "yes" if missing.log.variant or gpu_vendor_of(missing) == NVIDIA or "cu" in _variant(missing) else None
 
 
 def _variant(missing: MissingName) -> str:
@@ -227,7 +227,7 @@ def _variant(missing: MissingName) -> str:
 def for_cpu(_values: Values, missing: MissingName) -> str | None:
     """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
     variant; on macOS."""
-    is_cpu = vendor_of(missing) in WITHOUT_CUDA_CODE or (missing.target and missing.target.variant == "cpu")
+    is_cpu = gpu_vendor_of(missing) in WITHOUT_CUDA_CODE or (missing.target and missing.target.variant == "cpu")
     return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
 
 

@@ -23,7 +23,7 @@ from abiscan.diagnosis.fixes import (
     wheel_choice,
     wheel_rows,
 )
-from abiscan.diagnosis.fixes.hip_sources import is_for_hip, vendor_of, with_gpu_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, with_gpu_of
 from abiscan.diagnosis.fixes.named_release import named_release, requirement
 from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.missing_name import MissingName
@@ -245,7 +245,7 @@ def build_for_torch(values: Values, missing: MissingName) -> str | None:
 def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
     wheel of the package (value `project`) for it; None if no such wheel is known, or the GPU is not NVIDIA's."""
-    if vendor_of(missing) in WITHOUT_CUDA_CODE:
+    if gpu_vendor_of(missing) in WITHOUT_CUDA_CODE:
         return None
     groups = [] if is_for_hip(missing) else _packages_together(built_project(values, missing) or "", missing)
     found = (wheel_rows.together(first, others) for first, *others in groups)
@@ -287,7 +287,7 @@ def needs_cuda_torch(values: Values, missing: MissingName) -> str | None:
 def cuda_build(values: Values, missing: MissingName) -> str | None:
     """The commands that build the package of the message with nvcc for a torch that was built from source, which has no
     wheels; None for a release of torch, another GPU than NVIDIA's, and a package without rows of sources for HIP."""
-    no_cuda = is_for_hip(missing) or vendor_of(missing) in WITHOUT_CUDA_CODE
+    no_cuda = is_for_hip(missing) or gpu_vendor_of(missing) in WITHOUT_CUDA_CODE
     no_cuda = no_cuda or wheel_rows.platform_of(missing) == "macosx"
     if no_cuda or not missing.knowledge.target_from_source or hip_project(values, missing) is None:
         return None
@@ -298,7 +298,7 @@ def cuda_build(values: Values, missing: MissingName) -> str | None:
 def cuda_torch(_values: Values, missing: MissingName) -> str | None:
     """The command that installs the CUDA build of the target's torch, if the text names a GPU of NVIDIA and does not
     say that torch was built from source."""
-    if missing.target is None or vendor_of(missing) != NVIDIA or missing.knowledge.target_from_source:
+    if missing.target is None or gpu_vendor_of(missing) != NVIDIA or missing.knowledge.target_from_source:
         return None
     version = missing.target.version
     command = torch_commands.install_torch(version, missing, cuda="")
@@ -342,7 +342,7 @@ def build_of_project(values: Values, missing: MissingName) -> str | None:
 
 def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
-    if gpu_facts.with_hip(values, missing) and not vendor_of(missing):
+    if gpu_facts.with_hip(values, missing) and not gpu_vendor_of(missing):
         missing = with_gpu_of(AMD, missing)
     return extension_fixes.build_tree(missing, built_project(values, missing))
 
@@ -354,7 +354,7 @@ def source_tree(values: Values, missing: MissingName) -> str:
 
 def package_of_file(values: Values, _missing: MissingName) -> str | None:
     """The package on a package index that has the value `file`, by its path."""
-    return file_package.package_of_file(values.get("file", ""))
+    return file_package.distribution_of_file(values.get("file", ""))
 
 
 def reinstall_file(values: Values, _missing: MissingName) -> str | None:

@@ -7,7 +7,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.facts.gpu_facts import torch_for_gpu
 from abiscan.diagnosis.fixes import torch_commands
-from abiscan.diagnosis.fixes.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of
 from abiscan.diagnosis.fixes.wheel_rows import cuda_release, platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, XPU
@@ -51,11 +51,15 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
     version = values.get("torch", "")
     if missing.log.is_jetson:
         return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"
-    if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
+    if (
+        not label
+        and gpu_vendor_of(missing) == AMD
+        and not (missing.target and missing.target.variant.startswith("rocm"))
+    ):
         label = f"rocm{rocm_of(missing)}"
     if missing.log.packager == CONTAINER:
         return torch_commands.image_of_nvidia(version)
-    known = label or (missing.target and vendor_of(missing) != DCU)
+    known = label or (missing.target and gpu_vendor_of(missing) != DCU)
     command = torch_commands.install_torch(version, missing, variant=label) if known else None
     return command or torch_commands.from_package_index(version, missing)
 
@@ -132,7 +136,7 @@ _OF_MOST_DRIVERS: Final = "cu126"
 def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
     """The command that replaces a CPU build of torch by one for CUDA, with code for the GPU that the text names: the
     target's release, else the newest; None if none is known."""
-    if platform_of(missing) == "macosx" or vendor_of(missing) in (AMD, DCU, XPU) or missing.log.is_jetson:
+    if platform_of(missing) == "macosx" or gpu_vendor_of(missing) in (AMD, DCU, XPU) or missing.log.is_jetson:
         return None
     capability, version = missing.log.capability, "" if missing.target is None else missing.target.version
     if capability and not _has_code(capability):

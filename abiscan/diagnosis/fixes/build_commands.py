@@ -11,12 +11,12 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes import build_requirements, torch_commands
 from abiscan.diagnosis.fixes.hip_sources import (
     NEEDS_HIPCC,
+    gpu_vendor_of,
     hip_builds,
     hip_port,
     is_for_hip,
     newest_torch_with_hip,
     rocm_of,
-    vendor_of,
 )
 from abiscan.diagnosis.fixes.named_release import release_to_build, requirement
 from abiscan.diagnosis.fixes.wheel_rows import cuda_major, newest_entry, platform_of
@@ -53,7 +53,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         return "\n".join(_with_hip(built, missing))
     gpu, environment = _is_for_gpu(missing), environment_of(package, missing)
     notes = _compiler_notes(built, missing) if gpu else []
-    if gpu and _cuda_of(missing) is None and _FORCE_CUDA in environment and not vendor_of(missing):
+    if gpu and _cuda_of(missing) is None and _FORCE_CUDA in environment and not gpu_vendor_of(missing):
         notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
         notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
@@ -130,7 +130,7 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
 def _torch_for_hip(missing: MissingName) -> Iterator[str]:
     """How to replace a torch for CUDA or CPU, which builds nothing for an AMD GPU."""
     target = missing.target
-    if target is not None and vendor_of(missing) == AMD and (cuda_major(target.variant) or target.variant == "cpu"):
+    if target is not None and gpu_vendor_of(missing) == AMD and (cuda_major(target.variant) or target.variant == "cpu"):
         yield f"torch {target.version}+{target.variant} is not for ROCm. Install one that is:"
         known = torch_commands.install_torch(target.version, missing, variant=f"rocm{rocm_of(missing)}")
         install = known or torch_commands.from_package_index(target.version, missing)
@@ -144,7 +144,7 @@ def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | 
     torch = (versions.order(version) or _FOR_FIRST_WITH_WHEELS)[:2]
     fits = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
     fits = fits and torch >= _FOR_FIRST_WITH_WHEELS
-    is_released = vendor_of(missing) == AMD and not missing.knowledge.target_from_source
+    is_released = gpu_vendor_of(missing) == AMD and not missing.knowledge.target_from_source
     is_released = is_released and (not version or versions.is_release(version))
     if not pages or not fits or not is_released or _is_on_windows(missing):
         return None
@@ -263,7 +263,7 @@ def _has_releases(package: Package) -> bool:
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
     """The variables for a complete build of the package for the target."""
     forced = package.force_build if missing.knowledge.target_from_source else ()
-    of_npu = package.npu_environment if vendor_of(missing) == NPU else ()
+    of_npu = package.npu_environment if gpu_vendor_of(missing) == NPU else ()
     common = (each for each in package.environment if _is_for_gpu(missing) or "CUDA" not in each)
     return (*common, *of_npu, *forced)
 
@@ -281,7 +281,7 @@ def _is_on_windows(missing: MissingName) -> bool:
 
 def _is_for_gpu(missing: MissingName) -> bool:
     of_cpu = missing.target is not None and missing.target.variant == "cpu" and not is_for_hip(missing)
-    is_cpu = of_cpu or vendor_of(missing) in WITHOUT_CUDA_CODE
+    is_cpu = of_cpu or gpu_vendor_of(missing) in WITHOUT_CUDA_CODE
     return not is_cpu and platform_of(missing) != "macosx"
 
 

@@ -24,7 +24,7 @@ def import_of_file(path: str) -> str | None:
     return None if found is None else found["folder"].removesuffix(".libs")
 
 
-def package_of_file(path: str) -> str | None:
+def distribution_of_file(path: str) -> str | None:
     """The name of the package on a package index that has the file; None if the path does not show it.
 
     NVIDIA's packages count as torch, whose reinstallation includes them.
@@ -35,7 +35,7 @@ def package_of_file(path: str) -> str | None:
 
 def reinstall_file(path: str) -> str | None:
     """The commands that install the package with the file again, one a line; None if the path does not show it."""
-    package = package_of_file(path)
+    package = distribution_of_file(path)
     if package is not None:
         what = "torch  # and NVIDIA's packages" if package == "torch" else f"--no-deps {package}"
         return f"{_PIP} {what}"

@@ -48,7 +48,7 @@ class HipBuild(Struct, frozen=True):
     environment: tuple[str, ...] = ()
 
 
-def vendor_of(missing: MissingName) -> str:
+def gpu_vendor_of(missing: MissingName) -> str:
     """The vendor of the GPU, as in `gpu_vendors.py`: from the text, else from the variant of torch."""
     variant = "" if missing.target is None else missing.target.variant
     return missing.log.gpu or (AMD if variant.startswith("rocm") else XPU if variant.startswith("xpu") else "")
@@ -56,13 +56,13 @@ def vendor_of(missing: MissingName) -> str:
 
 def is_for_hip(missing: MissingName) -> bool:
     """Whether the GPU is AMD's or Hygon's."""
-    return vendor_of(missing) in (AMD, DCU)
+    return gpu_vendor_of(missing) in (AMD, DCU)
 
 
 def newest_torch_with_hip(missing: MissingName) -> str:
     """A release of torch that is not older than any for the ROCm of the text; empty if that is unknown."""
     rocm = versions.order(rocm_of(missing))
-    is_older = rocm is not None and rocm < (versions.order(_FIRST) or ()) and vendor_of(missing) == AMD
+    is_older = rocm is not None and rocm < (versions.order(_FIRST) or ()) and gpu_vendor_of(missing) == AMD
     return ".".join(map(str, _FOR_OLDER)) if is_older else ""
 
 
@@ -86,7 +86,7 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     torch = "" if missing.target is None else missing.target.version
     rocm = rocm_of(missing)
     at = versions.order(torch)
-    if rocm or (at is not None and at[:2] >= _FOR_FIRST and vendor_of(missing) == AMD):
+    if rocm or (at is not None and at[:2] >= _FOR_FIRST and gpu_vendor_of(missing) == AMD):
         return (_build(packages, missing, rocm or _FIRST, ""),)
     first, before = _build(packages, missing, _FIRST, ""), _build(packages, missing, _BEFORE, "")
     if first.sources == before.sources:

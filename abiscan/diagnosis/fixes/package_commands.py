@@ -19,7 +19,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.fixes.build_commands import BUILD, build
-from abiscan.diagnosis.fixes.hip_sources import hip_port, is_for_hip, vendor_of, with_gpu_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, hip_port, is_for_hip, with_gpu_of
 from abiscan.diagnosis.fixes.torch_commands import (
     force_reinstall,
     hip_for_windows,
@@ -144,7 +144,9 @@ def install(
         return (without if paged is None or "://" not in paged.command else paged.command,)
     if not from_source and (target is None or versions.order(target.version) is None):
         page = _page(package, missing)
-        for_cpu = _for_any(package, missing, "cpu", oldest) if variant is None and vendor_of(missing) == NO_GPU else ()
+        for_cpu = (
+            _for_any(package, missing, "cpu", oldest) if variant is None and gpu_vendor_of(missing) == NO_GPU else ()
+        )
         general = for_cpu or _for_any(package, missing, variant, oldest)
         if page is not None:
             # For a torch without a wheel of the project.

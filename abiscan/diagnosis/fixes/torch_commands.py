@@ -8,7 +8,7 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.fixes.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip
 from abiscan.diagnosis.fixes.wheel_rows import (
     cuda_major,
     cuda_release,
@@ -51,7 +51,7 @@ _LABEL_OF_INDEX: Final = re.compile(r"cpu|xpu|cu\d+|rocm\d\.\d(\.\d)?")
 def hip_for_windows(missing: MissingName) -> str | None:
     """The command that installs torch for ROCm and its companions on Windows, for which PyTorch has no such builds;
     None for another platform or GPU."""
-    is_amd = vendor_of(missing) == AMD and platform_of(missing) == "win_amd64"
+    is_amd = gpu_vendor_of(missing) == AMD and platform_of(missing) == "win_amd64"
     return _OF_AMD_FOR_WINDOWS if is_amd else None
 
 
@@ -101,7 +101,7 @@ def find_torch(
         cuda: required CUDA release (`12`, `10.1`); "" for any.
         variant: preferred variant, before that of the target.
     """
-    wanted_variant = XPU if vendor_of(missing) == XPU and variant != "cpu" else variant
+    wanted_variant = XPU if gpu_vendor_of(missing) == XPU and variant != "cpu" else variant
     variant = "" if missing.target is None else missing.target.variant
     found: list[tuple[Wheels, str]] = []
     for wheels in rows_of(_torch(), missing):
@@ -110,7 +110,7 @@ def find_torch(
             chosen: str | None = wanted_variant
         elif cuda is not None:
             chosen = max(_of_cuda(known, cuda), default=None)
-        elif vendor_of(missing) == NO_GPU and "cpu" in known:
+        elif gpu_vendor_of(missing) == NO_GPU and "cpu" in known:
             chosen = "cpu"
         else:
             named = missing.log.variant
@@ -156,9 +156,9 @@ def torch_of_cuda_since(since: str, major: str, missing: MissingName) -> str | N
 def from_package_index(version: str, missing: MissingName) -> str:
     """The command that installs one release of torch from the package index, with the CUDA of the build there; from an
     index of PyTorch where the build there is not for the GPU, and for Hygon's, where that torch came from."""
-    if vendor_of(missing) == XPU:
+    if gpu_vendor_of(missing) == XPU:
         return f"pip install torch=={version} --index-url {INDEXES}xpu"
-    if vendor_of(missing) == DCU:
+    if gpu_vendor_of(missing) == DCU:
         return f"install torch {version} or later for DCU, from where your torch came from"
     if of_amd := hip_for_windows(missing):
         return of_amd
@@ -168,7 +168,7 @@ def from_package_index(version: str, missing: MissingName) -> str:
             f"  # X.Y: a ROCm that {INDEXES}torch lists for {version}"
         )
     if not _has_cuda_on_package_index(version, missing):
-        found = None if vendor_of(missing) in WITHOUT_CUDA_CODE else find_torch(version, missing, cuda="")
+        found = None if gpu_vendor_of(missing) in WITHOUT_CUDA_CODE else find_torch(version, missing, cuda="")
         for_cpu = "" if platform_of(missing) == "macosx" else "  # the build of the package index, for the CPU"
         return f"pip install torch=={version}{for_cpu}" if found is None else f"pip install {found[0]}"
     cuda = next((build.cuda for build in missing.knowledge.released_builds(version)), None)

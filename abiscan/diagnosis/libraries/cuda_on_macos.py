@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis.fixes.hip_sources import vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import NVIDIA
@@ -22,7 +22,7 @@ _VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
 
 def is_mac_without_cuda(missing: MissingName) -> bool:
     """Whether the error is from macOS, and the text names no GPU of NVIDIA."""
-    return platform_of(missing) == "macosx" and vendor_of(missing) != NVIDIA
+    return platform_of(missing) == "macosx" and gpu_vendor_of(missing) != NVIDIA
 
 
 def needs_library(name: str, missing: MissingName) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
-from abiscan.diagnosis.fixes.hip_sources import vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
@@ -107,7 +107,7 @@ def causes_for_cuda(
         text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
         install = partial(torch_fixes.gpu_build, missing, cuda=max(library.releases, default=""))
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), install)
-    if vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
+    if gpu_vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
         text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."
         fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
         yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.96, (text, *evidence), fix)

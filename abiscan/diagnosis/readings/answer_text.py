@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.readings import spelling
+from abiscan.diagnosis.readings import pasted_names
 from abiscan.diagnosis.readings.answer_subjects import answer_found
 from abiscan.diagnosis.readings.bare_names import bare_names, is_typed
 from abiscan.diagnosis.readings.environment_pairs import unfit_pairs
@@ -91,7 +91,7 @@ def has_names_of_identifiers(inquiry: Inquiry, answered: tuple[Subject, ...]) ->
     if not read.found or not is_typed(read.text) or not all(isinstance(each, FoundMessage) for each in read.found):
         return False
     written = (name for _, name in mangled_names(read.text, _MOST_NAMES))
-    names = [name for name in written if not spelling.is_known(name, inquiry.knowledge)]
+    names = [name for name in written if not pasted_names.is_known(name, inquiry.knowledge)]
     words = [each.message.anchors for each in read.found if isinstance(each, FoundMessage)] if names else []
     return bool(names) and all(
         any(f"{len(word)}{word}" in name for word in anchors for name in names) for anchors in words

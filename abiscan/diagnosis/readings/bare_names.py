@@ -9,7 +9,7 @@ import msgspec
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.readings import near_names, spelling
+from abiscan.diagnosis.readings import near_names, pasted_names
 from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
@@ -89,7 +89,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool) -> tuple[FoundSub
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
         if not names and is_unnamed:
-            names = [word for word in words if spelling.is_method_of_tensor(word, knowledge)]
+            names = [word for word in words if pasted_names.is_method_of_tensor(word, knowledge)]
     if not names and is_unnamed:
         file = _SHARED_OBJECT.search(text)
         about, name = ("", file[0]) if file is not None else (", of the package", knowledge.log.project)
@@ -111,7 +111,7 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
     of_python = is_python_name(name) and "_" in name
     vendor = vendor_of(name)
     # `libraries=["hiprtc", "hipblas"]`: names of libraries, not of their functions.
-    return spelling.is_known(name, knowledge) or of_python or (vendor is not None and name != vendor.library)
+    return pasted_names.is_known(name, knowledge) or of_python or (vendor is not None and name != vendor.library)
 
 
 def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject | FoundMessage | None:
@@ -124,7 +124,7 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject
         return VersionSubject(text=text, position=at)
     if not text.startswith(torch_names.BEGINNINGS) and (sentence := next(sentences_about(text), None)) is not None:
         return _as_message(sentence, at)
-    of_source = text.isupper() or not (sure or spelling.is_known(text, knowledge))
+    of_source = text.isupper() or not (sure or pasted_names.is_known(text, knowledge))
     if torch_names.is_former_source_name(text) and of_source:
         return _as_message(f"'{text}' was not declared in this scope", at)
     header = _HEADER.fullmatch(text)
@@ -158,7 +158,7 @@ def _as_message(sentence: str, at: int) -> FoundSubject | FoundMessage | None:
 
 def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
     """Whether a line with one word or phrase is a name."""
-    if classify(name.removeprefix("__imp_")) is not NameKind.C or spelling.restore_prefix(name) is not None:
+    if classify(name.removeprefix("__imp_")) is not NameKind.C or pasted_names.restore_prefix(name) is not None:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
         # One word: prose, a path, or a C name.

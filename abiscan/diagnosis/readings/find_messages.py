@@ -19,7 +19,7 @@ from abiscan.diagnosis.readings.subject_readers import read_subject
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import mangled_names
 from abiscan.diagnosis.text.plain_forms import lower, plain_text, plain_word, unwrapped
-from abiscan.diagnosis.text.word_parts import WordParts, possible_words, word_parts
+from abiscan.diagnosis.text.possible_words import WordParts, possible_words, word_parts
 from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
 from abiscan.ownership.names import owner_of

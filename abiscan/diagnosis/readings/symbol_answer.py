@@ -12,7 +12,7 @@ from abiscan.diagnosis.catalogue.cause_catalogue import OTHER_LIBRARY, title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
-from abiscan.diagnosis.readings import near_names, spelling
+from abiscan.diagnosis.readings import near_names, pasted_names
 from abiscan.diagnosis.readings.found_subjects import SymbolSubject
 from abiscan.diagnosis.readings.question import Question, final_causes
 from abiscan.diagnosis.reference import Reference
@@ -39,7 +39,7 @@ def answer_symbol(found: SymbolSubject, question: Question) -> Subject | None:
     file = question.referring_file(found.needed_by)
     macos = found.macos or file.path.endswith(".dylib") or "darwin" in file.path
     knowledge, exact = _of_its_platform(found, question.knowledge, macos=macos)
-    spelled = exact or spelling.read(found.text, knowledge, macos=macos, cut_off=found.cut_off)
+    spelled = exact or pasted_names.read(found.text, knowledge, macos=macos, cut_off=found.cut_off)
     if spelled is None:
         return None
     name = spelled.names[0]
@@ -145,7 +145,7 @@ def _exported_in(missing: MissingName) -> ReleaseRanges | None:
 
 def _of_its_platform(
     found: SymbolSubject, knowledge: Knowledge, *, macos: bool
-) -> tuple[Knowledge, spelling.Spelled | None]:
+) -> tuple[Knowledge, pasted_names.Spelled | None]:
     """The builds for the platform of a Windows or macOS symbol and the symbol, if one of them exports it; else the
     given builds and the translated symbol."""
     name = found.text.strip().strip("'\"`").removeprefix("__imp_")
@@ -166,15 +166,17 @@ def _of_its_platform(
         if for_platform.releases.history(name, machine) is not None:
             is_macos = machine.startswith("macosx")
             spelled = f"_{name}" if kind is NameKind.MACHO else name
-            return for_platform, spelling.Spelled(found.text, (spelled,), notes=(note,) if note else (), macos=is_macos)
+            return for_platform, pasted_names.Spelled(
+                found.text, (spelled,), notes=(note,) if note else (), macos=is_macos
+            )
         if kind is NameKind.MACHO and _has_other_mangling(name, for_platform):
             notes = (note,) if note else ()
-            return for_platform, spelling.Spelled(found.text, (f"_{name}",), notes=notes, macos=True)
+            return for_platform, pasted_names.Spelled(found.text, (f"_{name}",), notes=notes, macos=True)
         if macos and "::" in name:
-            read = spelling.read(name, for_platform, macos=True)
+            read = pasted_names.read(name, for_platform, macos=True)
             if read is not None and for_platform.releases.history(read.names[0], machine) is not None:
                 return for_platform, replace(read, given=found.text)
-        whole = spelling.read(name, for_platform, cut_off=found.cut_off) if kind is NameKind.MACHO else None
+        whole = pasted_names.read(name, for_platform, cut_off=found.cut_off) if kind is NameKind.MACHO else None
         if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
             name, cut = f"_{whole.names[0]}", (note, *whole.notes)
             return for_platform, replace(whole, given=found.text, names=(name,), notes=cut, macos=True)
@@ -197,7 +199,7 @@ def _has_other_mangling(name: str, knowledge: Knowledge) -> bool:
     )
 
 
-def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
+def _near(name: str, missing: MissingName, spelled: pasted_names.Spelled) -> tuple[str, ...]:
     """Similar symbols for one that no build exports; a typing error may make a C++ name unreadable."""
     # Programs make no typing errors.
     typed = not missing.reference.link_time and not missing.file.path and not missing.reference.msvc

@@ -6,7 +6,7 @@ and versions in sentences."""
 from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
-from abiscan.diagnosis.text.former_release import present
+from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
@@ -27,7 +27,7 @@ from abiscan.diagnosis.text.torch_in_log import (
     find_compiled_for,
     find_cxx11_abi,
     find_label,
-    find_torch,
+    find_torch_version,
     find_variant,
 )
 from abiscan.diagnosis.text.values_in_text import only_value
@@ -37,7 +37,7 @@ from abiscan.releases.build import has_the_new_string
 
 def log_facts(text: str) -> LogFacts:
     """Read the facts of a (cleaned) text in one pass."""
-    torch = find_torch(text) or find_source_release(text)
+    torch = find_torch_version(text) or find_source_release(text)
     if torch is not None and "+" not in torch:
         torch += find_label(text)
     abi = find_cxx11_abi(text)
@@ -138,7 +138,7 @@ def _python(text: str) -> tuple[int, int] | None:
             for match in row
             if not is_proposed(text, match.start(), match.end())
         )
-        found = {(int(major), int(minor)) for major, minor in present(text, stated)}
+        found = {(int(major), int(minor)) for major, minor in present_values(text, stated)}
         if len(found) == 1:
             return found.pop()
     return None

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
-from abiscan.diagnosis.text.former_release import present
+from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.proposed_release import is_proposed
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
 from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, pattern_of, values
@@ -62,7 +62,7 @@ def find_release(project: str, text: str) -> str:
         release = behind.match(text, name.end())
         if release is not None and not is_proposed(text, name.start(), release.end()):
             found.append((name.start(), release.end(), captured(release)))
-    return next(iter(present(text, found)), "")
+    return next(iter(present_values(text, found)), "")
 
 
 def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -76,7 +76,7 @@ def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
             asked.setdefault(name, release)
         else:
             found.setdefault(name, []).append((match.start(), match.end(), release))
-    there = {name: releases[0] for name, each in found.items() if (releases := present(text, each))}
+    there = {name: releases[0] for name, each in found.items() if (releases := present_values(text, each))}
     alone = first_match("release_asked_alone", text) if len(there) == 1 and not asked else None
     if alone is not None:
         asked[next(iter(there))] = captured(alone)

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from abiscan.diagnosis.text.word_parts import WordParts, possible_words
+from abiscan.diagnosis.text.possible_words import WordParts, possible_words
 
 if TYPE_CHECKING:
     from abiscan.diagnosis.catalogue.pattern_need import Need

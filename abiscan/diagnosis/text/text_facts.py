@@ -13,9 +13,9 @@ from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.load_messages import needs_of_messages
 from abiscan.diagnosis.catalogue.pattern_need import Need
 from abiscan.diagnosis.catalogue.text_fact_row import TextFact
+from abiscan.diagnosis.text.possible_words import WordParts, word_parts
 from abiscan.diagnosis.text.text_blocks import TextBlocks
 from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
-from abiscan.diagnosis.text.word_parts import WordParts, word_parts
 
 # Characters up to which words are searched sooner than their parts are made; up to which a text is searched as a whole;
 # and from which on the words of messages are searched, too: most parts of a log have none of them.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from abiscan.diagnosis.text.former_release import present
+from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.proposed_release import is_proposed
 from abiscan.diagnosis.text.text_facts import (
@@ -37,7 +37,7 @@ _FLAGS: Final = 8_192
 _SAID: Final = 2
 
 
-def find_torch(text: str) -> str | None:
+def find_torch_version(text: str) -> str | None:
     if only := next(filter(None, map(only_value, values_by_row("torch", text))), ""):
         return only
     stated: list[tuple[int, int, tuple[int, str]]] = []
@@ -51,7 +51,7 @@ def find_torch(text: str) -> str | None:
     said: dict[int, dict[str, None]] = {}
     of_build = [match.span() for match in matches("built_for", text)]
     stated = [each for each in stated if not any(start <= each[0] < end for start, end in of_build)]
-    for rank, version in present(text, stated):
+    for rank, version in present_values(text, stated):
         said.setdefault(rank, {})[version] = None
     compiled_for = find_compiled_for(text)
     if said:

@@ -12,7 +12,7 @@ _BEFORE, _NEAR, _AFTER = 96, 24, 64  # characters
 _Value = TypeVar("_Value")
 
 
-def present(text: str, stated: Iterable[tuple[int, int, _Value]]) -> list[_Value]:
+def present_values(text: str, stated: Iterable[tuple[int, int, _Value]]) -> list[_Value]:
     """The releases of one package that are there, of those that a text gives of it.
 
     Args:
