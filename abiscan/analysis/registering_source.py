@@ -1,8 +1,9 @@
-"""Whether a Python file that a traceback names registers the operator of an error with torch.library.Library: the
-operator then disappeared with that object."""
+"""Whether a function of a Python file that a traceback names registers the operator of an error with
+torch.library.Library: the operator then disappeared with that object."""
 
 from __future__ import annotations
 
+import os
 import re
 
 from msgspec.structs import replace
@@ -26,8 +27,15 @@ def _read(found: FoundSubject | FoundMessage, paths: tuple[str, ...]) -> FoundSu
         return found
     namespace = found.values.get("project", "")
     # Files of the user: a package keeps the objects of its own.
-    own = [path for path in paths if path.endswith(".py") and "-packages/" not in path and "/lib/python" not in path]
-    registers = re.compile(rf"\bLibrary\(\s{{0,99}}['\"]{re.escape(namespace)}['\"]")
+    own = [
+        path
+        for path in paths
+        if os.path.isabs(path) and path.endswith(".py") and "-packages/" not in path and "/lib/python" not in path
+    ]
+    # On an indented line: the object of a module lives on, as does an attribute.
+    registers = re.compile(
+        rf"^[ \t]+(?!self\.)[^#\s][^#\n]{{0,500}}?\bLibrary\(\s{{0,99}}['\"]{re.escape(namespace)}['\"]", re.MULTILINE
+    )
     if not namespace or not any(registers.search(own_text(path, "the source")) for path in own[-_MOST_FILES:]):
         return found
     return replace(found, values={**found.values, "library_object": "Library("})

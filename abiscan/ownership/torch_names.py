@@ -148,7 +148,10 @@ def is_torch_module(path: str) -> bool:
     several (`torch/_thnn/_THNN.cpython-36m-x86_64-linux-gnu.so`)."""
     folder, _, base = path.replace("\\", "/").rpartition("/")
     module = base.partition(".")[0]
-    return folder.endswith("/torch/_thnn") or (folder.rpartition("/")[2] == "torch" and module == "_C")
+    return module in _MODULE_FOLDERS and f"/{folder}".endswith(_MODULE_FOLDERS[module])
+
+
+_MODULE_FOLDERS = {"_C": "/torch", "_THNN": "/torch/_thnn", "_THCUNN": "/torch/_thnn"}
 
 
 def accelerator_of(library: str) -> str | None:

@@ -21,10 +21,29 @@ torch.ops.my_ops.scale(torch.ones(2))
 """
 
 
-@pytest.mark.parametrize(("namespace", "is_own"), [("my_ops", True), ("other_ops", False)])
-def test_the_object_of_the_file_is_named_first(namespace: str, is_own: bool, tmp_path: Path) -> None:
+OF_MODULE = """lib = torch.library.Library("my_ops", "FRAGMENT")
+def register():
+    # lib2 = torch.library.Library("my_ops", "FRAGMENT")
+    lib.define("scale(Tensor x) -> Tensor")
+"""
+OF_OBJECT = """class Operators:
+    def __init__(self):
+        self.lib = torch.library.Library("my_ops", "FRAGMENT")
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "is_own"),
+    [
+        (SOURCE.format(namespace="my_ops"), True),
+        (SOURCE.format(namespace="other_ops"), False),
+        (OF_MODULE, False),
+        (OF_OBJECT, False),
+    ],
+)
+def test_the_object_of_a_function_is_named_first(source: str, is_own: bool, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
-    script.write_text(SOURCE.format(namespace=namespace))
+    script.write_text(source)
     message = "AttributeError: '_OpNamespace' 'my_ops' object has no attribute 'scale'"
     options = ScanOptions(None, None, LoaderSettings(str(tmp_path)))
     (subject,) = explain(f'  File "{script}", line 8, in <module>\n{message}', options)

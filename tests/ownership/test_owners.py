@@ -79,6 +79,10 @@ def test_torchs_c_names_are_those_that_its_builds_export() -> None:
 def test_the_module_of_torch() -> None:
     assert torch_names.is_torch_module("/e/site-packages/torch/_C.cpython-311-x86_64-linux-gnu.so")
     assert torch_names.is_torch_module("torch\\_C.pyd")
+    assert torch_names.is_torch_module("torch/_thnn/_THNN.cpython-36m-x86_64-linux-gnu.so")
+    assert torch_names.is_torch_module("/e/site-packages/torch/_thnn/_THCUNN.so")
+    assert not torch_names.is_torch_module("/e/site-packages/torch/_thnn/utils.so")
+    assert not torch_names.is_torch_module("/e/my_torch/_C.so")
     assert not torch_names.is_torch_module("/e/site-packages/torchvision/_C.so")
     assert not torch_names.is_torch_module("/e/site-packages/torch/_C_flatbuffer.so")
 

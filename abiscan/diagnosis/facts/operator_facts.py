@@ -52,7 +52,11 @@ def _package_of_operators(values: Values, missing: MissingName) -> Package | Non
         return package_commands.find_package(missing, namespace)
     operator = values.get("operator", "").rpartition("::")[2]
     package = packages_by_name().get(missing.log.project) or packages_by_operators().get(f"{namespace}::{operator}")
-    return package if package is not None and package.modules else None
+    if package is None or not package.modules:
+        return None
+    # One with operators of other namespaces alone registers none in this one.
+    known = {each.partition("::")[0] for each in package.operators}
+    return package if not known or namespace in known else None
 
 
 def mutated_names(values: Values, _missing: MissingName) -> str | None:
