@@ -36,7 +36,7 @@ def own_text(path: str, what: str) -> str:
     """The text of a file of this user or root; empty if it cannot be read or is larger than `_MOST`.
 
     Args:
-        what: the file is, for errors.
+        what: what the file is, for the message of an error: `the source`.
     """
     try:
         return read_named(path, what, own=True, limit=_MOST).decode("utf-8", "replace")

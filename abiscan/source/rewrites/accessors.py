@@ -22,7 +22,7 @@ def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] |
     if reason is not None:
         return NotRewritten(reason)
     if is_accessor(place):
-        plain = re.sub(r"\bconst\b ?", "", place.text)
+        plain = re.sub(r"\bconst\b ?| const\b", "", place.text)
         return NotRewritten(f"{place.text} calls const_data_ptr; write {plain}, and so where its class is named")
     close = written.angle_end(index + 1)
     start = written.object_start(_dot(written, index))
