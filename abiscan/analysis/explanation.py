@@ -17,6 +17,7 @@ from abiscan.binary import open_binary
 from abiscan.diagnosis import Knowledge
 from abiscan.diagnosis.readings.answer_text import answer
 from abiscan.diagnosis.readings.read_text import ReadText, read_present, read_text
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.text.text_facts import is_shown
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import SharedObject
@@ -96,6 +97,9 @@ def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str |
         used = f"torch {knowledge.target.version} of --python is used, not torch {stated}, which the text names."
         is_other = stated.partition("+")[0] != knowledge.target.version
         subjects = tuple(replace(each, notes=(*each.notes, *([used] if is_other else []))) for each in subjects)
+    if read.facts.gpu in (AMD, DCU) and options.python_named and knowledge.target is not None and knowledge.target.cuda:
+        note = f"torch {knowledge.target.version} of --python is for CUDA {knowledge.target.cuda}; the text is of ROCm."
+        subjects = tuple(replace(each, notes=(*each.notes, note)) for each in subjects)
     # A word alone is the name of something, and not a report.
     if subjects or read.is_bare or is_shown("question_beside_installation", text[:_QUESTION]):
         return Explanation(subjects)

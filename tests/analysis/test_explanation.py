@@ -173,6 +173,17 @@ def test_the_torch_of_the_named_environment_counts_before_the_text(
     assert any("2.2.0, which the text names" in note for note in subject.notes) is ("2.2.0" in beside)
 
 
+@pytest.mark.torch
+def test_no_release_replaces_a_source_build_that_is_not_for_the_gpu(tmp_path: Path) -> None:
+    environment = _environment_with("11.8", None, tmp_path)
+    options = ScanOptions(None, environment, LoaderSettings("/"), python_named=True)
+    text = "I built torch from source for ROCm, and the wheel of torch_scatter does not load."
+    (subject,) = explain(text, options)
+    assert "is not for ROCm: use the Python" in subject.causes[0].fix
+    assert "torch==2.1.0a0" not in subject.causes[0].fix
+    assert any("for CUDA 11.8; the text is of ROCm" in note for note in subject.notes)
+
+
 def test_a_source_build_is_recognised(here: ScanOptions) -> None:
     text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
     (subject,) = explain(text, here)

@@ -131,7 +131,11 @@ def _torch_for_hip(missing: MissingName) -> Iterator[str]:
     """How to replace a torch for CUDA or CPU, which builds nothing for an AMD GPU."""
     target = missing.target
     if target is not None and gpu_vendor_of(missing) == AMD and (cuda_major(target.variant) or target.variant == "cpu"):
-        yield f"torch {target.version}+{target.variant} is not for ROCm. Install one that is:"
+        is_not = f"torch {target.version}+{target.variant} is not for ROCm"
+        if missing.knowledge.target_from_source or not versions.is_release(target.version):
+            yield f"{is_not}: use the Python that has your torch for ROCm, or build torch from source for ROCm"
+            return
+        yield f"{is_not}. Install one that is:"
         known = torch_commands.install_torch(target.version, missing, variant=f"rocm{rocm_of(missing)}")
         install = known or torch_commands.from_package_index(target.version, missing)
         yield torch_commands.force_reinstall(install)
