@@ -19,6 +19,15 @@ _EXPORT: Final = (
     r"\bexport (?P<name>[A-Z_]{2,64})="
     r"(?:\"(?P<quoted>[\w.+;-]{1,200})\"|(?P<plain>[\w.+-]{1,200})(?![\w$/:]))(?P<more>; )?"
 )
+_UNSET: Final = r"(?<![\w-])unset (?P<names>[A-Z_]{2,64}(?: [A-Z_]{2,64}){0,3})(?![\w$])(?P<more>; )?"
+# Folders of caches below the home folder.
+_CACHES: Final = {
+    ".triton/cache": "%USERPROFILE%\\.triton\\cache",
+    ".cache/torch_extensions": "%LOCALAPPDATA%\\torch_extensions",
+}
+_REMOVE: Final = (
+    rf'rm -rf "\$\{{\w{{1,64}}:-\$HOME/(?P<folder>{"|".join(map(re.escape, _CACHES))})\}}"(?:(?P<more>; )|(?=  #|\Z))'
+)
 _TOOLKIT: Final = (
     r"export CUDA_HOME=/usr/local/cuda-(?P<release>\d{1,2}\.\d|X\.Y)(?:; export PATH=\$CUDA_HOME/bin:\$PATH)?"
 )
@@ -46,10 +55,23 @@ def _for_cmd(line: str) -> str:
         line = re.sub(_FIND, r"dir /s /b \g<name>.pyd", line)
     if "export " in line:
         line = re.sub(_EXPORT, _set, re.sub(_TOOLKIT, _set_toolkit, line))
+    if "unset " in line:
+        line = re.sub(_UNSET, _unset, line)
+    if "rm -rf " in line:
+        line = re.sub(_REMOVE, _rmdir, line)
     command, _, comment = line.partition("  # ")
     if comment and not comment.endswith(":") and re.match(_COMMAND, command):
         line = f"{command}\n({comment})"
     return re.sub(_CODE, r'python -c "\1"', line)
+
+
+def _unset(found: re.Match[str]) -> str:
+    commands = " && ".join(f'set "{name}="' for name in found["names"].split(" "))
+    return commands + (" && " if found["more"] else "")
+
+
+def _rmdir(found: re.Match[str]) -> str:
+    return f'rmdir /s /q "{_CACHES[found["folder"]]}"{" && " if found["more"] else ""}'
 
 
 def _findstr(found: re.Match[str]) -> str:
