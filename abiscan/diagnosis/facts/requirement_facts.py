@@ -16,6 +16,7 @@ from abiscan.diagnosis.fixes.named_release import named_release, requirement
 from abiscan.diagnosis.fixes.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.fixes.safe_names import normalised
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.text.text_facts import first_shown
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.python_name_releases import (
@@ -225,9 +226,13 @@ def install_required_name(values: Values, missing: MissingName) -> str | None:
     """The commands that install it in any release."""
     package = package_of_name(values.get("name", ""))
     ways = () if package is None else package_commands.install(package, missing)
-    return "\n".join(ways) or (
-        f"pip install {normalised(values.get('name'))}" if normalised(values.get("name")) else None
-    )
+    name = _normalised(values.get("name", ""))
+    return "\n".join(ways) or (f"pip install {name}" if name else None)
+
+
+def _normalised(name: str) -> str | None:
+    """The distribution of a project or module; None if it is not a valid name."""
+    return first_shown("distribution", name) or normalised(name)
 
 
 def _wanted(values: Values) -> str:
@@ -242,7 +247,7 @@ def _distribution(values: Values) -> str | None:
         return "torch"
     package = package_of_name(name)
     # A package that is built in place has no distribution of its name.
-    return normalised(name) if package is None or package.command else package.name
+    return _normalised(name) if package is None or package.command else package.name
 
 
 def torch_requirements(values: Values, missing: MissingName) -> str | None:

@@ -47,6 +47,11 @@ _JETSON_CONTAINER = (
     "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson; for docker build too: "
     'add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker'
 )
+# Also docs/setup.md of dusty-nv/jetson-containers.
+_JETSON_IMAGE_BUILD = (
+    'Add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker; build the image '
+    "again  # docker build then mounts these libraries of the Jetson, too"
+)
 _BUILD_FOR_CUDA = (
     "Install the build of the extension for the CUDA of torch, or build it with nvcc of that release (CUDA_HOME): "
     "{build}"
@@ -338,6 +343,8 @@ def _needed_by_torch(library: _Library, evidence: tuple[str, ...]) -> Iterable[C
         commands={"itself": _itself(library)},
         library=library.name,
         release=_minor_release(library.name) if library.missing.log.is_conda else "",
+        jetson="yes" if library.missing.log.is_jetson else "",
+        image_build="yes" if library.missing.log.is_image_build else "",
     )
 
 
@@ -437,11 +444,13 @@ def _itself(library: _Library) -> str:
         f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
     )
     if missing.log.is_jetson:
-        return (
-            "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack\n"
-            f"export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n{_JETSON_CONTAINER}\n"
-            f"torch: {torch_commands.WHEELS_FOR_JETSON}"
+        of_system = (
+            "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack",
+            "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
+            _JETSON_CONTAINER,
         )
+        ways = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else of_system
+        return "\n".join((*ways, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
     if major is None:
         return path
     if vendor.library == "nvToolsExt":

@@ -269,6 +269,7 @@ _TYPED = re.compile(r"(?:>>> |In \[\d{1,4}\]: |-c ['\"])([^\n]{1,256})")
 _FRAMES = re.compile(r"File ['\"]([^'\"\n]{1,1024})['\"], line (\d{1,6})")
 _FIRST_LINES: Final = 2
 _IMPORTS = re.compile(r"\s{0,4}(?:import|from) ([A-Za-z_]\w{0,127})")
+_OF_CTYPES = re.compile(r"[/\\]ctypes[/\\]__init__\.py[\"', :]")
 _OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', :]")
 # A path of a package; `Failed to load library libonnxruntime_providers_cuda.so with error: ` names the library.
 _OF_PACKAGE = re.compile(
@@ -313,7 +314,9 @@ def _importer(hit: Hit) -> Values:
 def _by_torch(hit: Hit) -> Values:
     """`by_torch` if the last frame of the traceback above belongs to torch, or the last input at a prompt imports
     it."""
-    frames = [line for line in hit.preceding(6).split("\n") if line.lstrip(" >|").startswith("File ")]
+    frames = [line for line in hit.preceding(8).split("\n") if line.lstrip(" >|").startswith("File ")]
+    # ctypes opens a library for the frame above its own.
+    frames = [line for line in frames if not _OF_CTYPES.search(line)] or frames
     typed = [] if frames else _TYPED.findall(hit.preceding(3))
     own = _OF_TORCH.search(frames[-1]) is not None if frames else bool(typed) and typed[-1].strip(" '\"") == _IMPORT
     if not frames and not typed:

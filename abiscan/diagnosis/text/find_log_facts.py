@@ -82,6 +82,7 @@ def log_facts(text: str) -> LogFacts:
         platform=find_platform(_without_refused_wheels(text)),
         is_wsl=is_shown("is_wsl", text),
         is_jetson=is_shown("is_jetson", text),
+        is_image_build=is_shown("is_image_build", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
         is_nvidia_image=is_shown("is_nvidia_image", text),
         program=_program(text),

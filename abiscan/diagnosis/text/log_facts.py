@@ -48,6 +48,7 @@ class LogFacts(Struct, frozen=True):
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         is_wsl: whether the system is Linux on Windows (WSL).
         is_jetson: whether the machine is a Jetson of NVIDIA.
+        is_image_build: whether a command of a Dockerfile failed.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
@@ -98,6 +99,7 @@ class LogFacts(Struct, frozen=True):
     platform: str = ""
     is_wsl: bool = False
     is_jetson: bool = False
+    is_image_build: bool = False
     is_apple_silicon: bool = False
     is_nvidia_image: bool = False
     program: str = ""
