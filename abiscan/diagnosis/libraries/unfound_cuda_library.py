@@ -449,8 +449,8 @@ def _itself(library: _Library) -> str:
             "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
             _JETSON_CONTAINER,
         )
-        ways = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else of_system
-        return "\n".join((*ways, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
+        of_jetson = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else of_system
+        return "\n".join((*of_jetson, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
     if major is None:
         return path
     if vendor.library == "nvToolsExt":
