@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -176,8 +176,12 @@ def _search_questions(hit: Hit, finder: Finder) -> re.Match[str] | None:
     """What a person asks about a message on another line: the pattern of the message's line in other questions."""
     if not finder.is_question:
         return None
-    questions = (found[0] for part in _typed_parts(hit.text) for found in compiled(QUESTION).finditer(part))
-    return next(filter(None, map(compiled(finder.pattern, hit.plain).search, questions)), None)
+    return next(filter(None, map(compiled(finder.pattern, hit.plain).search, _questions_of(hit.text))), None)
+
+
+@lru_cache(maxsize=1)
+def _questions_of(text: str) -> tuple[str, ...]:
+    return tuple(found[0] for part in _typed_parts(text) for found in compiled(QUESTION).finditer(part))
 
 
 def _typed_parts(text: str) -> tuple[str, ...]:
@@ -188,7 +192,11 @@ def _typed_parts(text: str) -> tuple[str, ...]:
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     finder = finder_of_name(name)
-    return next(filter(None, map(compiled(finder.pattern, hit.plain).search, _windows(hit, message, finder))), None)
+    search = compiled(finder.pattern, hit.plain).search
+    *line, widest = _windows(hit, message, finder)
+    found = search(widest)
+    # Most patterns match nowhere, and the line is part of the lines around it.
+    return next(filter(None, map(search, line)), found) if found is not None else None
 
 
 def _may_match(hit: Hit, message: Message) -> bool:
