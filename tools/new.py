@@ -85,7 +85,7 @@ CAUSE_MODULE = """\
 
 from __future__ import annotations
 
-from abiscan.diagnosis import extension_fixes
+from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId

@@ -194,8 +194,8 @@ def texts() -> tuple[Text, ...]:
     """The examples of the message catalogue, and the labelled texts."""
     found = []
     for path in sorted(FOLDER.glob("*.toml")):
-        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("message", ())
-        found += [Text(path.stem, row["id"], example["text"]) for row in rows for example in row["examples"]]
+        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("message", {})
+        found += [Text(path.stem, name, each["text"]) for name, row in rows.items() for each in row["examples"]]
     for path in FILES:
         found += [Text("threads", case.id, case.text) for case in cases(path) if case.text is not None]
     wordings = tomllib.loads((DATA / "wordings.toml").read_text(encoding="utf-8"))

@@ -227,6 +227,8 @@ def _line(hit: Hit) -> str:
     return hit.before[-_BEFORE:] + hit.word + hit.rest[:_AFTER]
 
 
+# The finders of one hit have few numbers of lines.
+@lru_cache(maxsize=4)
 def _around(hit: Hit, lines: int) -> str:
     return hit.preceding(lines) + hit.line + hit.following(lines)
 
