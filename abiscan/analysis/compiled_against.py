@@ -1,4 +1,4 @@
-"""The releases of torch against whose headers a file was compiled, and the evidence for them."""
+"""The releases of torch that a file may be compiled with, by their headers, and the evidence for them."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class HeaderEvidence(Struct, frozen=True):
 
 
 def compiled_against(matrix: Matrix, evidence: HeaderEvidence) -> CompiledAgainst:
-    """The releases against whose headers a file may have been compiled.
+    """The releases that a file may have been compiled with.
 
     These are the releases that export all of its imports, narrowed step by step:
 
-    1. to those whose headers contain its assertions;
+    1. to those with its assertions in their headers;
     2. if several minor releases are left, to those in which classes have the sizes in its debug information (up to
        0.25 s);
     3. to the declared release, if the package declares one minor release. A wider requirement states what an installer
        admits and not what the file was built with;
     4. else to those with the dispatch keys in its code, to those that export the imports of the other members of its
-       package, and to those whose headers contain the assertions of these. One package is compiled against one torch.
+       package, and to those with the assertions of these in their headers. One package is compiled against one torch.
     """
     known = tuple(dict.fromkeys(v.torch for v in matrix.verdicts))
     exporting = tuple(dict.fromkeys(v.torch for v in matrix.verdicts if v.state is not ReleaseState.FAILS))
@@ -92,7 +92,7 @@ def _have_several_minors(releases: Iterable[str]) -> bool:
 
 
 def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it") -> CompiledAgainst | None:
-    """The releases whose headers contain all assertions that the file has from torch's headers; None if they exclude no
+    """The releases with all assertions that the file has from torch's headers in theirs; None if they exclude no
     release, or if no release has all of them.
 
     Args:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Number of members that are considered: a few identify the release, and a package may have thousands.
 _MEMBERS = 24
-# Total size in bytes of the other members whose texts are read.
+# Total size in bytes of the other members that texts are read of.
 _MOST_READ = 32 * MIB
 _PACKAGES = frozenset((ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED))
 
@@ -67,7 +67,7 @@ def exported_to_all(group: Group, index: ReleaseIndex, machine: str) -> tuple[st
 
 @functools.lru_cache(maxsize=1)
 def asserted_beside(group: Group, table: LayoutTable, machine: str) -> CompiledAgainst | None:
-    """The releases whose headers contain all assertions in the files of a package. None as in `headers_of`, and for
+    """The releases with all assertions of the files of a package in their headers. None as in `headers_of`, and for
     files that are not a package."""
     from abiscan.analysis.compiled_against import headers_of
     from abiscan.releases.assertions import MARK, assertions_in

@@ -20,7 +20,7 @@ NOT_ITS_OWN = (*BEGINNINGS, "std::", "__gnu_cxx::", "__cxxabiv1::")
 
 
 class SharedLayouts(Struct, frozen=True):
-    """Classes that one file shares with torch and whose layouts changed between releases.
+    """Classes that one file shares with torch, with layouts that changed between releases.
 
     Attributes:
         uses: detected from the imports.

@@ -31,7 +31,7 @@ _OF_SEVERAL_VARIANTS = ("win_amd64", "macosx", "linux_aarch64")
 
 
 class _Origin:
-    """The text and the run whose torch is to be chosen.
+    """A text and a run, for which the torch is to be chosen.
 
     Attributes:
         here: whether the error is from this machine.

@@ -49,8 +49,8 @@ def apply_rules(record: FileRecord) -> None:
 
 
 def _key_takers(record: FileRecord) -> tuple[str, ...]:
-    """The imports whose calls `compare_drift` reads. It also runs for files that the loader refuses, which are not yet
-    known; it searches their code itself."""
+    """The imports that `compare_drift` reads the calls of. It also runs for files that the loader refuses, not
+    yet known here; it searches their code itself."""
     layouts, matrix = record.layouts, record.matrix
     if layouts is None or matrix is None or not verdict_asks_outcomes(record):
         return ()

@@ -5,7 +5,7 @@ from msgspec import Struct
 
 
 class TorchLimit(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A package whose releases allow one torch at most: a row of `torch_limits.toml`.
+    """A package with releases that allow one torch at most: a row of `torch_limits.toml`.
 
     Attributes:
         install: requirement for pip, without a release.

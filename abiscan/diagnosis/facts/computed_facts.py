@@ -53,7 +53,7 @@ _RELEASES_ASKED_ABOUT: Final = {
 _RELEASES_NAMED: Final = {"named_vllm": ("vllm",)}
 
 
-_OF_NAME: Final[Mapping[str, FactOfName]] = {
+_OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
     # As in wheel tags: `linux_x86_64`, `win_amd64`.
     "platform": platform_of,
     # Of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `xpu`.
@@ -91,7 +91,7 @@ FACTS: Final[Facts] = {
         *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,
-    **facts_of_name(_OF_NAME),
+    **facts_of_name(_OF_ENVIRONMENT),
     **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
     **{
         name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()
