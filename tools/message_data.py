@@ -19,17 +19,13 @@ FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "me
 
 @functools.cache
 def catalogue() -> Catalogue:
-    """All rows, with examples, and with what matches of their lines and of required finders need.
+    """All rows, with examples, and with what matches of their lines and of finders need.
 
     Raises:
         InvalidMessage: a file is invalid; the message names the file and the row.
     """
     rows = read_catalogue(FOLDER)
-    required = {name for message in rows.message for name in message.must_find}
-    finders = (
-        msgspec.structs.replace(row, needs=needs_of(row.pattern)) if row.name in required else row
-        for row in rows.finder
-    )
+    finders = (msgspec.structs.replace(row, needs=needs_of(row.pattern)) for row in rows.finder)
     messages = (msgspec.structs.replace(row, needs=needs_of(row.line)) if row.line else row for row in rows.message)
     return msgspec.structs.replace(rows, finder=tuple(finders), message=tuple(messages))
 

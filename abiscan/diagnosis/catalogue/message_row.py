@@ -53,7 +53,7 @@ class Finder(_Row, frozen=True, kw_only=True):
         where: the text to search.
         pattern: regular expression with bounded repetitions and named groups.
         lines: number of lines below the anchor (`below`) or on each side (`around`); 0: `around` of the message.
-        needs: what a match has, for a finder that a message requires; `tools/generate.py` fills it in.
+        needs: what a match has; `tools/generate.py` fills it in.
     """
 
     name: str

@@ -192,6 +192,8 @@ def _typed_parts(text: str) -> tuple[str, ...]:
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     finder = finder_of_name(name)
+    if not hit.plain and not _has_words_of(hit, message, finder):
+        return None
     search = compiled(finder.pattern, hit.plain).search
     *line, widest = _windows(hit, message, finder)
     found = search(widest)
@@ -201,14 +203,14 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
 
 def _may_match(hit: Hit, message: Message) -> bool:
     """Whether words of the pattern of the line, and of each required finder, are in the lines that these search."""
-    if not may_match(f"line of {message.id}", message.needs, hit.text, hit.start, hit.end):
-        return False
-    for name in message.must_find:
-        finder = finder_of_name(name)
-        lines = 0 if finder.where is Where.LINE else finder.lines or message.around or 1
-        if not may_match(f"finder {name}", finder.needs, hit.text, hit.start_above(lines), hit.end_below(lines)):
-            return False
-    return True
+    return may_match(f"line of {message.id}", message.needs, hit.text, hit.start, hit.end) and all(
+        _has_words_of(hit, message, finder_of_name(name)) for name in message.must_find
+    )
+
+
+def _has_words_of(hit: Hit, message: Message, finder: Finder) -> bool:
+    lines = 0 if finder.where is Where.LINE else finder.lines or message.around or 1
+    return may_match(f"finder {finder.name}", finder.needs, hit.text, hit.start_above(lines), hit.end_below(lines))
 
 
 def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def may_show(fact: str, text: str, start: int, end: int) -> bool:
 
 
 def may_match(key: str, needs: tuple[Need, ...], text: str, start: int, end: int) -> bool:
-    """The same for a pattern with needs, of a message or of a finder that a message requires; the key identifies it."""
+    """The same for a pattern with needs, of a message or a finder; the key identifies it."""
     return len(text) < _LONG or not needs or _blocks(text).may_match(key, needs, start, end)
 
 
