@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.releases import open_index
+from tests.diagnosis.explained import explain
 from tools import site_messages, site_symbols
 from tools.message_data import catalogue
 

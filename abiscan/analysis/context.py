@@ -25,7 +25,7 @@ from abiscan.target.torch_exports import TargetTorch
 
 if TYPE_CHECKING:
     from abiscan.analysis.stored_containers import FactKeeper
-    from abiscan.diagnosis import Environment, Knowledge
+    from abiscan.diagnosis.knowledge import Environment, Knowledge
     from abiscan.model.gpu_architecture import GpuArchitecture
     from abiscan.rules import Rule
     from abiscan.source import SourceFile
@@ -188,7 +188,7 @@ class AnalysisContext:
         Args:
             here: whether the file will be loaded on this machine; if not, libraries of this machine prove nothing.
         """
-        from abiscan.diagnosis import Knowledge
+        from abiscan.diagnosis.knowledge import Knowledge
 
         return Knowledge(
             target=None if torch is None else torch.target,

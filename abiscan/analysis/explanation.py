@@ -14,7 +14,7 @@ from abiscan.analysis.registering_source import with_registering_source
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.text_target import is_installed, knowledge_for, with_named_torch, without_torch
 from abiscan.binary import open_binary
-from abiscan.diagnosis import Knowledge
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings.answer_text import answer
 from abiscan.diagnosis.readings.read_text import ReadText, read_present, read_text
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU
@@ -56,12 +56,7 @@ class Explanation(Struct, frozen=True):
     install: str = ""
 
 
-def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
-    """The subjects of `explain_text`."""
-    return explain_text(text, options, needed_by=needed_by).subjects
-
-
-def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> Explanation:
+def explain_text(text: str, options: ScanOptions, *, needed_by: str | None = None) -> Explanation:
     """Explain every subject of an error message or a log.
 
     The torch is that of `--torch`; else the one in the text; else the installed one, if the error is from this machine

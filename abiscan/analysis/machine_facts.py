@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from abiscan.diagnosis import Environment
+from abiscan.diagnosis.knowledge import Environment
 from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import Loader

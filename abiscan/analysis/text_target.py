@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.diagnosis import Environment, Knowledge
+from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.diagnosis.readings.read_text import ReadText
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NPU, XPU

@@ -48,8 +48,8 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     The text is an argument, a file or standard input; the id of a cause or a rule prints its page. Exit status 3: the
     text contains no known symbol or error.
     """
-    from abiscan.analysis.explanation import explain_text as run_explain
-    from abiscan.report import explain_text, json_report
+    from abiscan.analysis.explanation import explain_text
+    from abiscan.report import json_report, subjects_text
     from abiscan.report.escape import safe_json, safe_text
 
     line = CommandLine(**given)
@@ -66,22 +66,24 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         infos = tuple(info for info in every_rule() if info.id in ids)
         if infos:
             print_answer(
-                lambda: json_report.explain(rules=infos),
+                lambda: json_report.render_explanation(rules=infos),
                 lambda style: rules_text.render(infos, severities(), in_full=True, as_json=False, width=style.width),
             )
         return bool(infos)
 
-    asked = _explain_text(text)
+    asked = _argument(text)
     if _ID.fullmatch(asked):
         page = _cause_page(asked)
         if page is not None:
             from abiscan.report import cause_text
 
-            print_answer(lambda: json_report.explain(cause=page), lambda style: cause_text.render_text(page, style))
+            print_answer(
+                lambda: json_report.render_explanation(cause=page), lambda style: cause_text.render_text(page, style)
+            )
             return
         if print_rules((asked,)):
             return
-    explanation = run_explain(asked, scan_options(line), needed_by=needed_by)
+    explanation = explain_text(asked, scan_options(line), needed_by=needed_by)
     subjects = explanation.subjects
     # A word that no torch exports but a rule flags in sources is explained by the rule.
     unknown = needed_by is None and not any(subject.exported_in for subject in subjects)
@@ -89,8 +91,8 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         return
     near = () if subjects else _near_ids(asked)
     print_answer(
-        lambda: safe_json(json_report.explain(subjects, near=near)),
-        lambda style: safe_text(explain_text.render(subjects, style)),
+        lambda: safe_json(json_report.render_explanation(subjects, near=near)),
+        lambda style: safe_text(subjects_text.render(subjects, style)),
     )
     if not subjects:
         click.echo(f"abiscan: {_nothing_known(asked, near)}", err=True)
@@ -151,7 +153,8 @@ def _nothing_known(text: str, near: Sequence[str]) -> str:
     )
 
 
-def _explain_text(words: Sequence[str]) -> str:
+def _argument(words: Sequence[str]) -> str:
+    """The text of the words of the command line, of the file that they name, or of standard input."""
     if list(words) == ["-"] or not words:
         if not words and sys.stdin.isatty():
             raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")

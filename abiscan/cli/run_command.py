@@ -67,20 +67,20 @@ def _explain(text: str, command: Sequence[str], line: CommandLine) -> None:
 
     if not read_text(text).found:
         return  # symbols without an error message
-    from abiscan.analysis.explanation import explain
+    from abiscan.analysis.explanation import explain_text
     from abiscan.errors import AbiscanError
-    from abiscan.report import explain_text
+    from abiscan.report import subjects_text
     from abiscan.report.escape import safe_text
 
     line = replace(line, python=line.python or _python_of(command[0]))
     try:
-        subjects = explain(_shown(command) + text, scan_options(replace(line, quiet=True)))
+        subjects = explain_text(_shown(command) + text, scan_options(replace(line, quiet=True))).subjects
     except AbiscanError as error:
         click.echo(f"abiscan: error: {safe_text(str(error))}", err=True)
         return
     known = [subject for subject in subjects if subject.causes]
     if known:
-        shown = explain_text.render(known, style_for(line, sys.stderr))
+        shown = subjects_text.render(known, style_for(line, sys.stderr))
         click.echo(
             f"\nabiscan: {len(known)} error{'s' if len(known) > 1 else ''} explained:\n{safe_text(shown)}",
             err=True,

@@ -46,11 +46,19 @@ def diagnose(
     knowledge: Knowledge,
     *,
     libraries: Sequence[str] = (),
-    here: bool = True,
     distribution: Distribution = (None, None),
     each_import: bool = True,
 ) -> Diagnosis:
-    """See `abiscan.diagnosis.diagnose`."""
+    """Find causes for unresolved imports and for missing libraries.
+
+    Args:
+        file: facts of the file that needs them.
+        imports: any of its imports; resolved and weak ones have no causes.
+        knowledge: known facts about the target, the releases and the machine.
+        libraries: sonames of needed libraries that were not found: a cause even without missing imports.
+        distribution: name and version of the package, from its metadata, for commands of fixes.
+        each_import: whether the causes of each import are needed, and not only those of the file.
+    """
     referring = ReferringFile(file.path, file, *distribution)
     absent = _library_candidates(referring, libraries, knowledge)
     candidates_of = [
@@ -74,7 +82,7 @@ def diagnose(
             for bound, candidates in settled
             if candidates and each_import
         },
-        _groups(settled, _causes_without_imports(absent, here=here), knowledge),
+        _groups(settled, {soname: found[0] for soname, found in absent.items() if found}, knowledge),
     )
 
 
@@ -125,11 +133,6 @@ def _prefer_absent_library(
         return candidates
     first = next((found[:1] for soname, found in absent.items() if found and not is_torch_library(soname)), ())
     return first + candidates
-
-
-def _causes_without_imports(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
-    """The libraries that are a cause even without missing imports."""
-    return {soname: found[0] for soname, found in absent.items() if found and (here or is_torch_library(soname))}
 
 
 def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> tuple[Candidate, ...]:

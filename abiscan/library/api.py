@@ -137,6 +137,6 @@ def explain(text: str, options: ScanOptions | None = None, *, needed_by: str | N
     Raises:
         UnknownBuild: `options.torch` is not a known torch.
     """
-    from abiscan.analysis.explanation import explain as run
+    from abiscan.analysis.explanation import explain_text
 
-    return run(text, options or ScanOptions(), needed_by=needed_by)
+    return explain_text(text, options or ScanOptions(), needed_by=needed_by).subjects

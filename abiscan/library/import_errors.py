@@ -20,8 +20,8 @@ def explain_import_error(error: BaseException) -> str:
     try:
         from abiscan.library.api import explain
         from abiscan.report.escape import safe_text
-        from abiscan.report.explain_text import render
         from abiscan.report.style import Style
+        from abiscan.report.subjects_text import render
 
         text = f"{type(error).__name__}: {error}"
         answer = render(explain(text, needed_by=getattr(error, "path", None)), Style(width=None))

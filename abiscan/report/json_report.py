@@ -70,7 +70,7 @@ def render(report: Report) -> str:
     )
 
 
-def explain(
+def render_explanation(
     subjects: Sequence[Subject] = (),
     *,
     cause: CausePage | None = None,

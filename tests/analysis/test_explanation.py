@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
@@ -40,7 +40,7 @@ def _told(subjects: tuple[Subject, ...]) -> str:
 
 
 def test_without_a_torch_nothing_is_assumed_of_it(here: ScanOptions) -> None:
-    (subject,) = explain(f"ImportError: /elsewhere/_C.so: undefined symbol: {NAME}", here)
+    (subject,) = explain_text(f"ImportError: /elsewhere/_C.so: undefined symbol: {NAME}", here).subjects
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     assert subject.causes[0].evidence[0].startswith("Your torch may be older than")
     assert not any("Judged for" in note for note in subject.notes)
@@ -54,7 +54,9 @@ def test_a_library_of_every_machine_is_no_evidence(tmp_path: Path) -> None:
     mine.write_bytes(b"\x7fELF")
     options = ScanOptions(None, read_environment(sys.executable), LoaderSettings(str(tmp_path)))
     told = [
-        _told(explain(f"ImportError: {libc}: version `GLIBC_2.17' not found (required by {path})", options))
+        _told(
+            explain_text(f"ImportError: {libc}: version `GLIBC_2.17' not found (required by {path})", options).subjects
+        )
         for path in ("/elsewhere/_C.so", mine)
     ]
     assert ["on this machine defines GLIBC_2.17" in each for each in told] == [False, True]
@@ -83,7 +85,7 @@ def test_a_torch_is_advised_on_which_the_package_of_the_file_loads(
         (site / "x_y" / name).write_bytes((FIXTURES / name).read_bytes())
     record_package(site, "x-torch", *(f"x_y/{name}" for name in names))
     text = f"PyTorch version: 2.4.0\nImportError: {site}/x_y/message-logger.so: undefined symbol: "
-    (subject,) = explain(f"{text}_ZN3c1013MessageLoggerC1ENS_14SourceLocationEib", here)
+    (subject,) = explain_text(f"{text}_ZN3c1013MessageLoggerC1ENS_14SourceLocationEib", here).subjects
     ways = re.findall(r'pip install ("torch[^"]*")', " ".join(cause.fix for cause in subject.causes))
     assert set(ways) == ({advised} if advised else set())
 
@@ -104,7 +106,7 @@ def test_a_library_that_a_package_did_not_load_is_read(
     path = tmp_path / package / name
     path.parent.mkdir()
     shutil.copy(FIXTURES / "old-string-extension.so", path)
-    subjects = explain(f"{words}Could not load this library: {path}", replace(here, torch="2.13.0"))
+    subjects = explain_text(f"{words}Could not load this library: {path}", replace(here, torch="2.13.0")).subjects
     causes = [cause.cause for cause in subjects[0].causes]
     assert causes[0] is CauseId.CXX11_ABI_MISMATCH
     assert (CauseId.LIBRARY_MISSING in causes) == (package == "torchcodec")
@@ -112,7 +114,7 @@ def test_a_library_that_a_package_did_not_load_is_read(
 
 def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
     text = f"PyTorch version: 1.13.1\nImportError: /elsewhere/_C.so: undefined symbol: {NAME}"
-    (subject,) = explain(text, here)
+    (subject,) = explain_text(text, here).subjects
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     assert "torch 1.13.1" in subject.causes[0].evidence[0]
     assert subject.notes[-1].startswith("Checked against torch 1.13.1, which the text names")
@@ -120,7 +122,7 @@ def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
 
 def test_the_command_line_counts_before_the_text(here: ScanOptions) -> None:
     text = f"PyTorch version: 1.13.1\nImportError: /elsewhere/_C.so: undefined symbol: {NAME}"
-    (subject,) = explain(text, ScanOptions("2.13.0", here.environment, here.settings))
+    (subject,) = explain_text(text, ScanOptions("2.13.0", here.environment, here.settings)).subjects
     assert "2.13.0" in _told((subject,))
     assert "1.13.1" not in " ".join(subject.notes)
 
@@ -132,7 +134,7 @@ def test_the_python_on_the_command_line_has_the_error(named: bool) -> None:
     version = importlib.metadata.version("torch").partition("+")[0]
     options = ScanOptions(None, read_environment(sys.executable), LoaderSettings("/"), python_named=named)
     symbol = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
-    (subject,) = explain(f"ImportError: /elsewhere/_C.so: undefined symbol: {symbol}", options)
+    (subject,) = explain_text(f"ImportError: /elsewhere/_C.so: undefined symbol: {symbol}", options).subjects
     assert (f"with torch {version}" in subject.causes[0].fix) is named
 
 
@@ -165,7 +167,7 @@ def test_the_torch_of_the_named_environment_counts_before_the_text(
     environment = _environment_with(*variant, tmp_path)
     options = ScanOptions(None, environment, LoaderSettings("/"), python_named=True)
     text = f"I built torch from source, and the wheel of torch_scatter does not load. {beside}"
-    (subject,) = explain(text, options)
+    (subject,) = explain_text(text, options).subjects
     fix = subject.causes[0].fix
     assert has in fix
     assert re.search(lacks, fix) is None, fix
@@ -178,7 +180,7 @@ def test_no_release_replaces_a_source_build_that_is_not_for_the_gpu(tmp_path: Pa
     environment = _environment_with("11.8", None, tmp_path)
     options = ScanOptions(None, environment, LoaderSettings("/"), python_named=True)
     text = "I built torch from source for ROCm, and the wheel of torch_scatter does not load."
-    (subject,) = explain(text, options)
+    (subject,) = explain_text(text, options).subjects
     assert "is not for ROCm: use the Python" in subject.causes[0].fix
     assert "torch==2.1.0a0" not in subject.causes[0].fix
     assert any("for CUDA 11.8; the text is of ROCm" in note for note in subject.notes)
@@ -186,18 +188,20 @@ def test_no_release_replaces_a_source_build_that_is_not_for_the_gpu(tmp_path: Pa
 
 def test_a_source_build_is_recognised(here: ScanOptions) -> None:
     text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
-    (subject,) = explain(text, here)
+    (subject,) = explain_text(text, here).subjects
     assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
     assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is built from source")
 
 
 def test_local_files_are_no_evidence_for_another_machine(here: ScanOptions, tmp_path: Path) -> None:
     message = "libcudart.so.11.0: cannot open shared object file: No such file or directory"
-    elsewhere = explain(f'  File "/elsewhere/site-packages/a/__init__.py", line 1\nImportError: {message}', here)
+    elsewhere = explain_text(
+        f'  File "/elsewhere/site-packages/a/__init__.py", line 1\nImportError: {message}', here
+    ).subjects
     assert "Installed instead: " not in _told(elsewhere)
     script = tmp_path / "train.py"
     script.write_text("import a")
-    own = explain(f'  File "{script}", line 1\nImportError: {message}', here)
+    own = explain_text(f'  File "{script}", line 1\nImportError: {message}', here).subjects
     assert "Installed instead: " in _told(own)
     assert "libcudart.so.12" in _told(own)
 
@@ -207,7 +211,7 @@ def test_the_python_of_the_text_counts(here: ScanOptions) -> None:
         "Python version: 3.6.9 (default) [GCC 8.4.0] (64-bit runtime)\n"
         "ImportError: /elsewhere/libtorch_python.so: undefined symbol: PyThread_tss_alloc"
     )
-    (subject,) = explain(text, here)
+    (subject,) = explain_text(text, here).subjects
     assert subject.causes[0].cause is CauseId.PYTHON_ABI_MISMATCH
     assert "3.6" in _told((subject,))
 
@@ -217,17 +221,17 @@ def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
     here: ScanOptions, torch_python: Path
 ) -> None:
     options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
-    (subject,) = explain(NAME, options)
+    (subject,) = explain_text(NAME, options).subjects
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     assert "which is installed here, exports it" in subject.notes[-1]
-    (subject,) = explain(NAME, ScanOptions("installed", options.environment, options.settings))
+    (subject,) = explain_text(NAME, ScanOptions("installed", options.environment, options.settings)).subjects
     assert subject.causes[0].cause is not CauseId.BUILT_FOR_NEWER_TORCH
 
 
 @pytest.mark.torch
 def test_a_symbol_missing_in_the_installed_torch_is_explained_for_it(here: ScanOptions, torch_python: Path) -> None:
     options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
-    (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported until torch 2.1
+    (subject,) = explain_text("_ZN3c1017RegisterOperatorsD1Ev", options).subjects  # exported until torch 2.1
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
     assert not subject.causes[0].evidence[0].startswith("If your torch")
 
@@ -241,7 +245,7 @@ def test_a_mac_name_is_not_explained_by_the_strings_of_linux(torch: str | None, 
         "__ZN3c105ErrorC1ENS_14SourceLocationENSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE\n"
         "  Expected in: /elsewhere/torch/lib/libc10.dylib"
     )
-    (subject,) = explain(text, ScanOptions(torch, here.environment, here.settings))
+    (subject,) = explain_text(text, ScanOptions(torch, here.environment, here.settings)).subjects
     assert all(cause.cause is not CauseId.CXX11_ABI_MISMATCH for cause in subject.causes)
     assert not any("CXX11_ABI" in (cause.fix or "") for cause in subject.causes)
     assert subject.exported_in is not None
@@ -265,7 +269,7 @@ def test_a_source_build_without_a_version_gets_no_wheel(
     text = (
         f"My torch was built from source.{blank}OSError: /x/torch_scatter/_version_cuda.so: undefined symbol: {symbol}"
     )
-    (subject,) = explain(text, here)
+    (subject,) = explain_text(text, here).subjects
     assert subject.causes[0].cause is cause
     assert "--no-binary torch-scatter torch-scatter  # needs nvcc" in subject.causes[0].fix
     assert not any("data.pyg.org" in each.fix for each in subject.causes)
@@ -277,7 +281,7 @@ def test_a_package_without_gpu_code_needs_nvcc_only_beside_a_torch_with_cuda(her
     requires: torch/share/cmake/Caffe2/Caffe2Config.cmake."""
     symbol = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
     error = f"OSError: /x/site-packages/torchtext/lib/libtorchtext.so: undefined symbol: {symbol}"
-    (subject,) = explain(f"My torch was built from source.\n{error}", here)
+    (subject,) = explain_text(f"My torch was built from source.\n{error}", here).subjects
     builds = [line for line in subject.causes[0].fix.splitlines() if "--no-build-isolation" in line]
     assert builds
     assert all("  # for a torch with CUDA: needs nvcc" in line for line in builds)
@@ -288,7 +292,7 @@ def test_prose_about_a_source_build_is_one_subject_with_every_extension(here: Sc
         "After PyTorch was built from source, the wheels fail.\nBuild PyTorch from source, then\n"
         "pip install torch-scatter\npip install torch_sparse\npip install torch_scatter"
     )
-    (subject,) = explain(text, here)
+    (subject,) = explain_text(text, here).subjects
     (cause,) = subject.causes
     assert cause.cause is CauseId.DISTRIBUTION_VARIANT
     assert "--no-binary torch-scatter,torch-sparse torch-scatter torch-sparse  #" in cause.fix
@@ -302,5 +306,5 @@ def test_a_damaged_torch_does_not_hide_the_answer(tmp_path: Path) -> None:
     environment = PythonEnvironment(None, None, PythonVersion(3, 11), str(tmp_path), (str(tmp_path),), None)
     options = ScanOptions(None, environment, LoaderSettings(str(tmp_path)), python_named=True)
     for text in ("torch.compile: NameError: name 's2' is not defined", "torch 2.5.1, inductor: s2 is not defined"):
-        (subject,) = explain(text, options)
+        (subject,) = explain_text(text, options).subjects
         assert subject.causes[0].cause is CauseId.GENERATED_KERNEL

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis.text.generated_modules import cache_folder
 from abiscan.loader import LoaderSettings
@@ -20,7 +20,7 @@ _MODULE = data_text(__file__, "generated_module.txt")
 
 def _answer(path: Path) -> str:
     text = f"  File \"{path}\", line 6, in <module>\n    triton_meta=\nNameError: name 's2' is not defined\ntorch 2.5.1"
-    (subject,) = explain(text, _OPTIONS)
+    (subject,) = explain_text(text, _OPTIONS).subjects
     return "\n".join((*subject.causes[0].evidence, subject.causes[0].fix))
 
 

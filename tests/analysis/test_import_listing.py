@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.import_listing import imports_in
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
@@ -73,7 +73,7 @@ Import {{
 @pytest.mark.parametrize("text", [DUMPBIN, DEPENDENCIES, OBJDUMP, READOBJ], ids=["dumpbin", "deps", "objdump", "llvm"])
 def test_the_releases_that_export_all_that_is_listed(text: str) -> None:
     assert imports_in(text) == IMPORTS
-    (subject,) = explain(text, ScanOptions(None, None, LoaderSettings("/")))
+    (subject,) = explain_text(text, ScanOptions(None, None, LoaderSettings("/"))).subjects
     assert "It lists 2 symbols of torch, for Windows." in subject.notes
     assert "Its torch symbols all resolve on torch 2.8.0-2.15.0." in subject.notes
 
@@ -92,5 +92,5 @@ def test_a_listing_alone_reports_nothing_missing() -> None:
         f"{NAMES[1]}\n\t Function ?tls_local_dispatch_key_set@impl@c10@@YA?AULocalDispatchKeySet@12@XZ (Delay Import)\n"
         "\t Ordinal_3 \n[-] Import listing done\n"
     )
-    (subject,) = explain(text, ScanOptions("2.7.1", None, LoaderSettings("/")))
+    (subject,) = explain_text(text, ScanOptions("2.7.1", None, LoaderSettings("/"))).subjects
     assert subject.causes == ()

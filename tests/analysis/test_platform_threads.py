@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 
@@ -53,7 +53,7 @@ _METHOD = (
     ],
 )
 def test_a_thread(text: str, torch: str | None, exported_in: str, cause: str | None) -> None:
-    (subject,) = explain(text, ScanOptions(torch, None, LoaderSettings("/")))
+    (subject,) = explain_text(text, ScanOptions(torch, None, LoaderSettings("/"))).subjects
     assert subject.exported_in is not None
     assert subject.exported_in.text() == exported_in
     assert cause in (None, subject.causes[0].cause.value)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
@@ -83,7 +83,7 @@ def test_a_library_of_another_platform_is_reported(fixtures_dir: Path, tmp_path:
 def test_the_message_of_windows_is_completed_from_the_file(fixtures_dir: Path) -> None:
     file = fixtures_dir / "windows/demo/_C.cp311-win_amd64.pyd"
     message = "ImportError: DLL load failed while importing _C: The specified procedure could not be found."
-    (subject,) = explain(message, options("2.7.1"), needed_by=str(file))
+    (subject,) = explain_text(message, options("2.7.1"), needed_by=str(file)).subjects
     assert subject.causes[0].cause.value == "built-for-newer-torch"
     assert "Its torch symbols all resolve on torch 2.8.0-2.15.0." in subject.notes
     assert any("torch 2.7.1 does not export 1 of its symbols" in note for note in subject.notes)
@@ -95,7 +95,7 @@ def test_the_whole_message_of_dyld_is_answered_by_builds_for_macos() -> None:
         "ImportError: dlopen(/e/x/_C.so, 0x0002): Symbol not found: __ZNK3c105Error4whatEv\n"
         "  Referenced from: <5C1A> /e/x/_C.so\n  Expected in:     <99B0> /e/torch/lib/libc10.dylib"
     )
-    (subject,) = explain(message, options("2.3.1"))
+    (subject,) = explain_text(message, options("2.3.1")).subjects
     assert subject.exported_in is not None
     assert subject.exported_in.text() == "2.4.0-2.15.0"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 
@@ -46,5 +46,5 @@ def test_the_object_of_a_function_is_named_first(source: str, is_own: bool, tmp_
     script.write_text(source)
     message = "AttributeError: '_OpNamespace' 'my_ops' object has no attribute 'scale'"
     options = ScanOptions(None, None, LoaderSettings(str(tmp_path)))
-    (subject,) = explain(f'  File "{script}", line 8, in <module>\n{message}', options)
+    (subject,) = explain_text(f'  File "{script}", line 8, in <module>\n{message}', options).subjects
     assert subject.causes[0].fix.startswith("Keep the torch.library.Library object") is is_own

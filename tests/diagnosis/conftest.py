@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from abiscan.diagnosis import Knowledge
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.exports import ReleasedExports

@@ -21,9 +21,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from abiscan.diagnosis import explain
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex, open_index
+from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import DATA, FILES, cases, knowledge_of_text
 from tools.message_data import FOLDER
 

@@ -26,8 +26,8 @@ from msgspec.structs import replace
 
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.text_target import knowledge_for
-from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings.read_text import read_text
 from abiscan.loader import LoaderSettings
 from abiscan.model.subject import Subject
@@ -35,6 +35,7 @@ from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import order
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.exports import ReleasedExports
+from tests.diagnosis.explained import explain
 
 DATA = Path(__file__).parent / "data"
 FILES = tuple(sorted(DATA.glob("*_cases.jsonl")))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from abiscan.analysis.explanation import explain
+from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from tests.diagnosis.reported import FILES
@@ -54,9 +54,9 @@ def _text_of(thread: str) -> str:
 def test_answer(text: str, row: dict[str, Any]) -> None:
     options = ScanOptions(row["torch"], None, LoaderSettings("/")) if "torch" in row else _OPTIONS
     if row.get("unanswered"):
-        assert explain(text, options) == ()
+        assert explain_text(text, options).subjects == ()
         return
-    subject, *others = explain(text, options)
+    subject, *others = explain_text(text, options).subjects
     first = subject.causes[0]
     fix, evidence = first.fix, "\n".join(first.evidence)
     answer = "\n".join(part for cause in subject.causes for part in (*cause.evidence, cause.fix))

@@ -6,13 +6,14 @@ from __future__ import annotations
 import cxxfilt
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex
-from abiscan.report.explain_text import render
+from abiscan.report.subjects_text import render
 from tests import torch_here
+from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import knowledge_of, knowledge_of_text
 
 _MISSING = CauseId.LIBRARY_MISSING

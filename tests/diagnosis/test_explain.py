@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.other_builds import SOURCE_BUILD
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.imports import DemangledBy, Owner
@@ -18,6 +18,7 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import SubjectKind
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.explained import explain
 
 Released = Callable[[str], Knowledge]
 CLANG = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, diagnose
-from abiscan.diagnosis.file_causes import Diagnosis
+from abiscan.diagnosis.file_causes import Diagnosis, diagnose
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.elf import open_elf
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SharedObject

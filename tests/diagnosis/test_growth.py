@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
+from tests.diagnosis.explained import explain
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings.read_text import read_text
+from tests.diagnosis.explained import explain
 
 _UNBALANCED = (
     "",

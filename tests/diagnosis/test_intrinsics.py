@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId
 from tests import torch_here
+from tests.diagnosis.explained import explain
 from tests.programs import run_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")]

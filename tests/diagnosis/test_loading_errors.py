@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
+from tests.diagnosis.explained import explain
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,15 @@ from importlib import metadata
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.load_messages import finder_of_name, load_catalogue
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings.find_messages import find_messages, find_plain_messages
 from abiscan.diagnosis.readings.mentioned_names import mentioned_names
 from abiscan.diagnosis.text.message_text import clean
 from abiscan.diagnosis.text.plain_forms import plain_pattern, plain_text, unwrapped
 from abiscan.model.cause import Confidence
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.explained import explain
 from tests.diagnosis.loosening import OPERATORS, loosened, share
 from tests.diagnosis.reported import DATA
 

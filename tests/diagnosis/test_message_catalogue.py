@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.load_messages import (
     answer_of_id,
     finder_of_name,
@@ -21,6 +20,7 @@ from abiscan.diagnosis.catalogue.load_messages import (
 )
 from abiscan.diagnosis.catalogue.message_row import CodeCauses, Example, Message
 from abiscan.diagnosis.facts.computed_facts import FACTS
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
@@ -28,6 +28,7 @@ from abiscan.diagnosis.readings.match_messages import CONVERSIONS, FoundMessage,
 from abiscan.diagnosis.readings.read_text import read_text
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.diagnosis.text.message_text import Hit
+from tests.diagnosis.explained import explain
 from tests.tables import table_rows
 from tools.message_data import FOLDER, catalogue, code_causes
 from tools.read_catalogue import InvalidMessage, read_catalogue

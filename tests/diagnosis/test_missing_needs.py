@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import Knowledge, diagnose
-from abiscan.diagnosis.file_causes import Diagnosis
+from abiscan.diagnosis.file_causes import Diagnosis, diagnose
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId
 from abiscan.model.facts import (
     Import,
@@ -50,16 +50,15 @@ def found(
 
 
 def test_a_torch_library_without_an_import_is_a_cause() -> None:
-    diagnosis = found("torchaudio/_torchaudio.so", libraries=("libc10_cuda.so",), here=False)
+    diagnosis = found("torchaudio/_torchaudio.so", libraries=("libc10_cuda.so",))
     (group,) = diagnosis.groups
     assert group.cause is CauseId.CUDA_BUILD_REQUIRED
     assert group.symbols == ()
     assert any("libc10_cuda.so" in sentence for sentence in group.evidence)
 
 
-def test_a_foreign_library_is_reported_for_a_local_file() -> None:
-    assert found("_C.so", libraries=("libzzz.so.4",), here=False).groups == ()
-    (group,) = found("_C.so", libraries=("libzzz.so.4",), here=True).groups
+def test_a_foreign_library_without_an_import_is_a_cause() -> None:
+    (group,) = found("_C.so", libraries=("libzzz.so.4",)).groups
     assert group.cause is CauseId.LIBRARY_MISSING
 
 

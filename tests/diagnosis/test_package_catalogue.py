@@ -11,7 +11,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from abiscan.diagnosis import explain
 from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, packages_by_namespace
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.fixes.build_commands import build
@@ -24,6 +23,7 @@ from abiscan.library import api
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild, TorchKind
+from tests.diagnosis.explained import explain
 from tests.tables import table_rows
 from tools import package_data
 

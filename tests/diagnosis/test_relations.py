@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from abiscan.diagnosis import explain
 from abiscan.diagnosis.text.find_log_facts import log_facts
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.message_text import clean
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import DATA, knowledge_of_text
 
 _TABLES = tomllib.loads((DATA / "relations.toml").read_text(encoding="utf-8"))

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.fixes.package_commands import install
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.diagnosis.reference import Reference, ReferringFile
@@ -22,6 +22,7 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.cause import Cause, CauseId
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import MACHINE, knowledge_of
 
 ERROR = "_ZN3c105ErrorC1ENS_14SourceLocationESs"

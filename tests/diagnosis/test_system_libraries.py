@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.model.cause import CauseId, Confidence
+from tests.diagnosis.explained import explain
 from tests.programs import output_of, run_program
 
 

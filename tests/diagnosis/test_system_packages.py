@@ -10,11 +10,12 @@ import re
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.library_row import SystemLibrary
 from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.fixes.system_packages import install_file, install_headers, library_of_file, library_of_header
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId
+from tests.diagnosis.explained import explain
 from tests.tables import table_rows
 from tools import package_data
 

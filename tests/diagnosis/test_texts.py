@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import DATA, knowledge_of_text
 
 TEXTS = tomllib.loads((DATA / "texts.toml").read_text(encoding="utf-8"))["text"]

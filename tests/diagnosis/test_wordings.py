@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.text.find_log_facts import log_facts
 from abiscan.model.cause import CauseId
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.explained import explain
 from tests.diagnosis.oracles import read_elf
 from tests.diagnosis.reported import knowledge_of_text
 

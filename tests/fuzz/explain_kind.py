@@ -126,10 +126,10 @@ def explain_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
     """Functions that make and read an input."""
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.scan_options import ScanOptions
-    from abiscan.diagnosis import explain
     from abiscan.loader import LoaderSettings
-    from abiscan.report import explain_text, json_report
+    from abiscan.report import json_report, subjects_text
     from abiscan.report.style import Style
+    from tests.diagnosis.explained import explain
 
     context = AnalysisContext(ScanOptions(torch="2.9.0", environment=None, settings=LoaderSettings(cwd="/")))
     texts = seeds()
@@ -139,8 +139,8 @@ def explain_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
 
     def run(data: bytes) -> None:
         subjects = explain(data.decode("utf-8", "replace"), context.knowledge("x86_64"), None)
-        json.loads(json_report.explain(subjects))
-        explain_text.render(subjects, Style(width=80, color=False, verbose=True, quiet=False))
+        json.loads(json_report.render_explanation(subjects))
+        subjects_text.render(subjects, Style(width=80, color=False, verbose=True, quiet=False))
         for cause in (cause for subject in subjects for cause in subject.causes):
             assert _COMMAND not in cause.fix, f"a fix has what a shell would run: {cause.fix[:300]}"
 

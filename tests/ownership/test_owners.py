@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from abiscan.data import data_file
-from abiscan.diagnosis import Knowledge
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference
 from abiscan.elf import open_elf

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis.knowledge import Environment
+from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
@@ -20,6 +19,7 @@ from abiscan.releases import index as index_module
 from abiscan.releases.build import loaded_globally
 from abiscan.releases.index import EARLIER, SHIPPED, is_earlier
 from abiscan.target.run_torch import released_target
+from tests.diagnosis.explained import explain
 from tests.fixtures.tiny_elf import ARRAY, FUNC, R_64, UNDEFINED, Library, Relocation, Symbol, build
 from tests.fixtures.wheels import make_wheel
 from tests.programs import run_program

@@ -202,7 +202,7 @@ def test_the_schema_knows_every_state(place: tuple[str, ...], kind: type[enum.St
 
 
 def test_explain() -> None:
-    document = json.loads(json_report.explain(samples.SUBJECTS))
+    document = json.loads(json_report.render_explanation(samples.SUBJECTS))
     schema = strict({"$defs": SCHEMA["$defs"], "$ref": "#/$defs/explain"})
     Draft202012Validator(schema).validate(document)
     fields = ["text", "kind", "mangled", "demangled", "demangled_by", "owner", "exported_in", "causes"]

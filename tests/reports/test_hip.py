@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId
 from tests import torch_here
+from tests.diagnosis.explained import explain
 from tests.programs import output_of, run_program
 
 ROOT = Path(__file__).parents[2]

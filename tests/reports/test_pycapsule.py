@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from abiscan.binary import open_binary
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId
 from tests import torch_here
+from tests.diagnosis.explained import explain
 from tests.programs import run_program
 
 SOURCE = Path(__file__).parents[2] / "docs/tutorials/files/lltm.cpp"

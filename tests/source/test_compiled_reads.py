@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.releases import open_index
+from tests.diagnosis.explained import explain
 from tests.programs import run_program
 
 SOURCES = Path(__file__).parent / "compiled"

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import is_refused_by_loader
-from abiscan.diagnosis import diagnose
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
@@ -25,6 +24,8 @@ def find_causes(record: FileRecord) -> None:
     if not unresolved and not lacking:
         record.causes, record.import_causes = (), {}
         return
+    from abiscan.diagnosis.file_causes import diagnose
+
     python, facts = target.environment.python, record.artifact.group.facts
     matrix = record.matrix
     diagnosis = diagnose(
@@ -39,7 +40,6 @@ def find_causes(record: FileRecord) -> None:
             pythons_because=python.detected_from if python is not None else "none is declared; installers use these",
         ),
         libraries=lacking,
-        here=True,
         distribution=(facts.name, facts.version),
         each_import=context.options.import_details,
     )

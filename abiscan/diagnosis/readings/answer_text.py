@@ -135,7 +135,7 @@ READINGS: Final = (
 def answer(
     read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
-    """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
+    """Explain every subject of a text, in its order, without duplicates."""
     inquiry = Inquiry(read, knowledge, needed_by, file_facts)
     answered: tuple[Subject, ...] = ()
     for reading in READINGS:
