@@ -1,4 +1,5 @@
-"""The causes of one missing symbol, from the modules of `causes.MODULES`."""
+"""The causes of one missing symbol: the candidates of each module of `causes.MODULES`, of which the best by score are
+kept."""
 
 from __future__ import annotations
 
