@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.cause_catalogue import OTHER_LIBRARY, title
-from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
-from abiscan.diagnosis.readings import near_names, pasted_names
+from abiscan.diagnosis.readings import near_names
 from abiscan.diagnosis.readings.found_subjects import SymbolSubject
+from abiscan.diagnosis.readings.named_symbol import NamedSymbol, named_symbol
 from abiscan.diagnosis.readings.question import Question, final_causes
-from abiscan.diagnosis.reference import Reference
-from abiscan.diagnosis.related_exports import find_related
 from abiscan.diagnosis.symbol_causes import causes_of
-from abiscan.mangling import DifferenceKind, NameKind, classify, parse
+from abiscan.mangling import NameKind, classify
+from abiscan.mangling.demangle import Demangled
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import DemangledBy
@@ -36,80 +35,74 @@ _OF_GUESS: Final = 0.79
 
 def answer_symbol(found: SymbolSubject, question: Question) -> Subject | None:
     """The answer for a symbol; None if it is no name of torch, or nothing is known about it."""
-    file = question.referring_file(found.needed_by)
-    macos = found.macos or file.path.endswith(".dylib") or "darwin" in file.path
-    knowledge, exact = _of_its_platform(found, question.knowledge, macos=macos)
-    spelled = exact or pasted_names.read(found.text, knowledge, macos=macos, cut_off=found.cut_off)
-    if spelled is None:
+    named = named_symbol(found, question)
+    if named is None:
         return None
-    name = spelled.names[0]
-    reference = Reference(
-        name,
-        library=found.library,
-        version=found.version,
-        spelled_as=spelled.shown,
-        macos=spelled.macos or macos,
-        # GNU and LLVM demanglers do not print `void` for no parameters, Microsoft's does.
-        msvc=found.msvc or "(void)" in found.text or classify(found.text.removeprefix("__imp_")) is NameKind.MSVC,
-        # Only linkers print names of import libraries.
-        link_time=found.by_linker or found.text.startswith("__imp_"),
-        before_torch=found.before_torch,
-        demangled=spelled.exact and classify(found.text.strip("'\"` ")) is NameKind.C,
-        bare=found.message is None and not file.path,
-        unfound=question.unfound if file.path else (),
-    )
-    missing = MissingName(reference, knowledge, file)
-    is_mangled = classify(name) in (NameKind.CXX, NameKind.MACHO)
-    is_whole = spelled.exact and not (found.cut_off or spelled.guessed) and not (is_mangled and missing.cxx is None)
-    is_part = found.message is not None and not is_whole and (spelled.guessed or not missing.exported_in)
-    if is_part and knowledge.target_from_source:
-        return None  # a part of a name shows less than that torch was built from source
-    demangled = question.demangler.demangle(name)
-    shown = demangled.text if spelled.shown is None else spelled.shown
-    mangled = missing.reference.name if spelled.exact else (found.text if missing.reference.msvc else None)
-    notes = list(spelled.notes)
-    if demangled.only_llvm:
-        unread = "GNU's demangler (c++filt) of this machine cannot read it; llvm-cxxfilt of LLVM 19 can."
-        notes.append(f"The name is valid. {unread}")
-    elif demangled.neither and not spelled.notes:
-        notes.append("No demangler here can read the name.")
-    asked = _asked_first(missing) if is_whole else ""
-    if missing.log.validity_asked and demangled.only_llvm:
-        asked = f"The symbol is valid. {asked}"
-    causes = causes_of(missing)
-    if spelled.guessed:
-        causes = tuple(replace(each, score=min(each.score, _OF_GUESS)) for each in causes)
+    missing, spelled = named.missing, named.spelled
+    demangled = question.demangler.demangle(missing.reference.name)
+    causes = _own_causes(named)
     # Of a readable name, another mangling may be missing than the one that releases export.
-    unsure = reference.demangled and bool(causes) and causes[0].cause is CauseId.TEMPLATE_MANGLING
-    is_exact = spelled.exact and not unsure
-    decides = missing.is_torch_name and not missing.is_of_other_compiler and not knowledge.from_source
-    if knowledge.target is None and decides and not unsure:
-        notes.append("The installed torch is unknown: pass --torch VERSION for a definite answer.")
-    near = _near(found.text if spelled.given == found.text else name, missing, spelled)
+    unsure = missing.reference.demangled and bool(causes) and causes[0].cause is CauseId.TEMPLATE_MANGLING
+    notes = tuple(_notes(named, demangled, unsure=unsure))
+    near = _near(found, named)
     if near and (missing.cxx is None or not spelled.exact):
-        causes, notes = _as_if_typed_well(near[0], missing, causes), []
+        causes, notes = _as_if_typed_well(near[0], missing, causes), ()
     if not causes and not near and missing.exported_in is None and not missing.is_torch_name:
         return None
+    is_exact = spelled.exact and not unsure
+    mangled = missing.reference.name if spelled.exact else found.text if missing.reference.msvc else None
     return Subject(
         found.text,
         SubjectKind.SYMBOL,
         None if unsure else mangled,
-        shown,
+        demangled.text if spelled.shown is None else spelled.shown,
         demangled.by if is_exact else DemangledBy.NONE,
         missing.owner,
         _exported_in(missing) if is_exact else None,
         final_causes(causes, missing),
         history=_history(missing),
-        needed_by=file.path or None,
+        needed_by=missing.file.path or None,
         location=found.location,
         message=found.message,
-        notes=tuple(notes),
+        notes=notes,
         near=near,
-        title=f"{asked}{_title_of(causes[0], missing)}" if causes else "",
+        title=f"{_asked_first(named, demangled)}{_title_of(causes[0], missing)}" if causes else "",
     )
 
 
-def _asked_first(missing: MissingName) -> str:
+def _own_causes(named: NamedSymbol) -> tuple[Candidate, ...]:
+    causes = causes_of(named.missing)
+    if not named.spelled.guessed:
+        return causes
+    return tuple(replace(each, score=min(each.score, _OF_GUESS)) for each in causes)
+
+
+def _notes(named: NamedSymbol, demangled: Demangled, *, unsure: bool) -> Iterator[str]:
+    """Notes on the name.
+
+    Args:
+        unsure: another mangling of it may be missing.
+    """
+    missing, spelled = named.missing, named.spelled
+    yield from spelled.notes
+    if demangled.only_llvm:
+        unread = "GNU's demangler (c++filt) of this machine cannot read it; llvm-cxxfilt of LLVM 19 can."
+        yield f"The name is valid. {unread}"
+    elif demangled.neither and not spelled.notes:
+        yield "No demangler here can read the name."
+    decides = missing.is_torch_name and not missing.is_of_other_compiler and not missing.knowledge.from_source
+    if missing.target is None and decides and not unsure:
+        yield "The installed torch is unknown: pass --torch VERSION for a definite answer."
+
+
+def _asked_first(named: NamedSymbol, demangled: Demangled) -> str:
+    """The answer to a question about a symbol, as sentences before the title; empty for other texts."""
+    missing = named.missing
+    valid = "The symbol is valid. " if missing.log.validity_asked and demangled.only_llvm else ""
+    return f"{valid}{_exporting_release(missing) if named.is_whole else ''}"
+
+
+def _exporting_release(missing: MissingName) -> str:
     """What a question about the releases that export a symbol asks, as a sentence; empty for other texts."""
     if missing.exported_in is None or not missing.is_torch_name:
         return ""
@@ -143,64 +136,10 @@ def _exported_in(missing: MissingName) -> ReleaseRanges | None:
     return missing.exported_in if is_known or missing.exported_in is None else ReleaseRanges()
 
 
-def _of_its_platform(
-    found: SymbolSubject, knowledge: Knowledge, *, macos: bool
-) -> tuple[Knowledge, pasted_names.Spelled | None]:
-    """The builds for the platform of a Windows or macOS symbol and the symbol, if one of them exports it; else the
-    given builds and the translated symbol."""
-    name = found.text.strip().strip("'\"`").removeprefix("__imp_")
-    kind = classify(name)
-    machines: tuple[str, ...] = ()
-    note = ""
-    if kind is NameKind.MSVC:
-        machines = machines_naming(".dll")
-        note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
-    elif kind is NameKind.MACHO or macos:
-        machines = machines_naming(".dylib")
-        if not name.startswith("_Z"):
-            name = name.removeprefix("_")
-            note = f"A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: {name}"
-    for machine in machines if knowledge.releases is not None else ():
-        for_platform = knowledge.for_platform(machine)
-        assert for_platform.releases is not None
-        if for_platform.releases.history(name, machine) is not None:
-            is_macos = machine.startswith("macosx")
-            spelled = f"_{name}" if kind is NameKind.MACHO else name
-            return for_platform, pasted_names.Spelled(
-                found.text, (spelled,), notes=(note,) if note else (), macos=is_macos
-            )
-        if kind is NameKind.MACHO and _has_other_mangling(name, for_platform):
-            notes = (note,) if note else ()
-            return for_platform, pasted_names.Spelled(found.text, (f"_{name}",), notes=notes, macos=True)
-        if macos and "::" in name:
-            read = pasted_names.read(name, for_platform, macos=True)
-            if read is not None and for_platform.releases.history(read.names[0], machine) is not None:
-                return for_platform, replace(read, given=found.text)
-        whole = pasted_names.read(name, for_platform, cut_off=found.cut_off) if kind is NameKind.MACHO else None
-        if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
-            name, cut = f"_{whole.names[0]}", (note, *whole.notes)
-            return for_platform, replace(whole, given=found.text, names=(name,), notes=cut, macos=True)
-        if whole is not None and whole.shown == name and whole.shown.startswith("_Z"):  # no export begins like it
-            names = tuple(f"_{each}" for each in whole.names)
-            return for_platform, replace(whole, given=found.text, names=names, notes=(note, *whole.notes), macos=True)
-    if machines == machines_naming(".dylib") and knowledge.target is not None and knowledge.target.cuda is not None:
-        # Only builds for Linux are known; those for macOS have no CUDA.
-        knowledge = replace(knowledge, target=replace(knowledge.target, variant="", cuda=None))
-    return knowledge, None
-
-
-def _has_other_mangling(name: str, knowledge: Knowledge) -> bool:
-    """Whether builds export a function of this name without the declarations of template parameters."""
-    cxx = parse(name)
-    return (
-        cxx is not None
-        and cxx.declares_parameters
-        and any(DifferenceKind.TEMPLATE_MANGLING in form.kinds for form in find_related(name, cxx, knowledge))
-    )
-
-
-def _near(name: str, missing: MissingName, spelled: pasted_names.Spelled) -> tuple[str, ...]:
+def _near(found: SymbolSubject, named: NamedSymbol) -> tuple[str, ...]:
     """Similar symbols for one that no build exports; a typing error may make a C++ name unreadable."""
+    missing, spelled = named.missing, named.spelled
+    name = found.text if spelled.given == found.text else missing.reference.name
     # Programs make no typing errors.
     typed = not missing.reference.link_time and not missing.file.path and not missing.reference.msvc
     if missing.exported_in or (missing.related and not typed):
@@ -218,10 +157,10 @@ def _near(name: str, missing: MissingName, spelled: pasted_names.Spelled) -> tup
 
 def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     """Causes of the symbol that an unreadable name is similar to; its own causes if there is none."""
-    reference = msgspec.structs.replace(missing.reference, name=name, spelled_as=None, macos=missing.macho, msvc=False)
+    reference = replace(missing.reference, name=name, spelled_as=None, macos=missing.macho, msvc=False)
     meant = MissingName(reference, missing.knowledge, missing.file)
     taken = f"No known build exports this name; read as {name}."
-    found = [msgspec.structs.replace(cause, evidence=(taken, *cause.evidence)) for cause in causes_of(meant)]
+    found = [replace(cause, evidence=(taken, *cause.evidence)) for cause in causes_of(meant)]
     return tuple(found) or causes
 
 
