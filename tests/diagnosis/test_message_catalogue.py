@@ -37,6 +37,8 @@ CATALOGUE = catalogue()
 EXAMPLES = [(message, example) for message in CATALOGUE.message for example in message.examples]
 # Characters on either side of an anchor; more than any window.
 _HOSTILE = 10_000
+# A log that is longer than what is searched as a whole.
+_LOG = "running build_ext\ncopying a.py -> build/lib\n" * 1_000
 
 
 def _found(message: Message, text: str) -> FoundMessage | FoundSubject | None:
@@ -88,6 +90,21 @@ def test_an_example_without_its_name_or_number_is_read(message: Message, example
             read_text(text)
     for at in range(0, len(example.text), 7):
         read_text(example.text[:at])
+
+
+# About the message alone, or about a whole text.
+_IN_LOGS = [m for m in CATALOGUE.message if m.answer is None or not answer_of_id(m.answer).only_alone]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [pytest.param(m, id=m.id, marks=() if at % 16 == 0 else pytest.mark.slow) for at, m in enumerate(_IN_LOGS)],
+)
+def test_a_row_has_the_same_values_at_the_end_of_a_log(message: Message) -> None:
+    """Of a long text, patterns are searched only where their words are."""
+    text = message.examples[0].text
+    alone, in_log = _found(message, text), _found(message, _LOG + text)
+    assert getattr(in_log, "values", in_log is not None) == getattr(alone, "values", alone is not None)
 
 
 @pytest.mark.parametrize("message", CATALOGUE.message, ids=lambda message: message.id)

@@ -59,9 +59,14 @@ def finder_of_name(name: str) -> Finder:
 
 
 def needs_of_messages() -> Iterator[Need]:
-    """What matches of the lines of messages, and of the finders that they require, need."""
-    messages = load_catalogue().message
-    for name in dict.fromkeys(name for message in messages for name in message.must_find):
-        yield from finder_of_name(name).needs
-    for message in messages:
+    """What matches of the lines of messages and of finders need."""
+    for message in load_catalogue().message:
         yield from message.needs
+    for finder in load_catalogue().finder.values():
+        yield from json.decode(finder, type=_FinderNeeds).needs
+
+
+class _FinderNeeds(Struct, frozen=True):
+    """What matches of a finder need, without its pattern."""
+
+    needs: tuple[Need, ...] = ()

@@ -19,7 +19,7 @@ from abiscan.diagnosis.readings.subject_readers import read_subject
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import mangled_names
 from abiscan.diagnosis.text.plain_forms import lower, plain_text, plain_word, unwrapped
-from abiscan.diagnosis.text.possible_words import WordParts, possible_words, word_parts
+from abiscan.diagnosis.text.possible_words import WordParts, bounds_of_pieces, possible_words, word_parts
 from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
 from abiscan.ownership.names import owner_of
@@ -65,7 +65,7 @@ def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubjec
     """The results in a text; the words of messages are searched in `searched`, which has the same offsets."""
     by_word = _messages_by_word(plain)
     possible, ranks = possible_words(searched, _word_parts(plain)), _ranks(plain)
-    places = {word: _places(searched, word) for word in possible}
+    places = {word: _places(searched, word, pieces) for word, pieces in possible.items()}
     most = _largest_share([len(found) for found in places.values()], _MAX_HITS_OF_ALL)
     hits = sorted((at, ranks[word], word) for word, found in places.items() for at in found[:most])
     subjects: dict[tuple[str, ...], FoundSubject] = {}
@@ -162,19 +162,22 @@ def _largest_share(counts: list[int], most: int) -> int:
     return most
 
 
-def _places(text: str, word: str) -> list[int]:
-    """Places of a word, without those with the same text around it."""
+def _places(text: str, word: str, pieces: int) -> list[int]:
+    """Places of a word in pieces of a text, without those with the same text around it."""
     places: list[int] = []
     seen: set[str] = set()
-    at = text.find(word)
-    while at >= 0 and len(places) < _MAX_HITS:
-        # The same words are the same message, whatever rank, time or thread precedes them.
-        end = text.find("\n", at, at + _TEXT_AFTER)
-        # The name precedes a closing quotation mark, however long it is.
-        begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _TEXT_BEFORE
-        said = text[max(0, begin) : end if end >= 0 else at + _TEXT_AFTER]
-        if said not in seen:
-            seen.add(said)
-            places.append(at)
-        at = text.find(word, at + len(word))
+    after = 0
+    for start, last in bounds_of_pieces(pieces):
+        at = text.find(word, max(start, after), last)
+        while at >= 0 and len(places) < _MAX_HITS:
+            after = at + len(word)
+            # The same words are the same message, whatever rank, time or thread precedes them.
+            end = text.find("\n", at, at + _TEXT_AFTER)
+            # The name precedes a closing quotation mark, however long it is.
+            begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _TEXT_BEFORE
+            said = text[max(0, begin) : end if end >= 0 else at + _TEXT_AFTER]
+            if said not in seen:
+                seen.add(said)
+                places.append(at)
+            at = text.find(word, after, last)
     return places

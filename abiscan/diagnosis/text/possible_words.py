@@ -1,13 +1,13 @@
-"""Finds the words of a large set that may occur in a text, in one pass over it."""
+"""Finds the words of a large set that may occur in the pieces of a text, in one pass over it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-# Bytes of a piece of the text, which bound the memory, and the most of a word.
-_PIECE: Final = 1 << 18
+# Characters of a piece of the text, and the most of a word.
+_PIECE: Final = 1 << 13
 _OVERLAP: Final = 512
 _PART: Final = 4
 
@@ -27,16 +27,36 @@ def word_parts(words: Iterable[str]) -> WordParts:
     return found
 
 
-def possible_words(text: str, parts: WordParts) -> set[str]:
-    """The words that may occur in a text: those of which a piece of it has three parts, and those of fewer than four
-    bytes. One search for each word takes longer than this, and few words occur."""
-    data = text.encode("utf-8", "surrogatepass")
-    possible = {word for word, _ in parts.get(-1, ())}
-    for start in range(0, len(data), _PIECE):
-        piece = data[start : start + _PIECE + _OVERLAP]
+def possible_words(text: str, parts: WordParts) -> dict[str, int]:
+    """The words that may occur in a text, each with a bit for every piece that it may begin in: those of which the
+    piece has three parts, and those of fewer than four bytes. One search of the text for each word takes longer than
+    this: few words occur, and most of them in few pieces."""
+    possible: dict[str, int] = {}
+    for at, start in enumerate(range(0, len(text), _PIECE)):
+        data = text[start : start + _PIECE + _OVERLAP].encode("utf-8", "surrogatepass")
         seen: set[int] = set()
-        for at in range(_PART):
-            seen.update(memoryview(piece[at : at + (len(piece) - at) // _PART * _PART]).cast("I"))
+        for offset in range(_PART):
+            seen.update(memoryview(data[offset : offset + (len(data) - offset) // _PART * _PART]).cast("I"))
         for first in seen.intersection(parts):
-            possible.update(word for word, others in parts[first] if seen.issuperset(others))
-    return possible
+            for word, others in parts[first]:
+                if seen.issuperset(others):
+                    possible[word] = possible.get(word, 0) | 1 << at
+    everywhere = pieces_between(0, len(text))
+    return possible | {word: everywhere for word, _ in parts.get(-1, ())}
+
+
+def pieces_between(start: int, end: int) -> int:
+    """The bits of the pieces with offsets from `start` up to, not including, `end`."""
+    return (1 << (max(start, end - 1) // _PIECE + 1)) - (1 << (start // _PIECE))
+
+
+def bounds_of_pieces(pieces: int) -> Iterator[tuple[int, int]]:
+    """The bounds of pieces in the text, with the longest word that begins in them; those of adjacent ones together."""
+    at = 0
+    while pieces:
+        skipped = (pieces & -pieces).bit_length() - 1
+        pieces >>= skipped
+        count = (~pieces & (pieces + 1)).bit_length() - 1
+        yield (at + skipped) * _PIECE, (at + skipped + count) * _PIECE + _OVERLAP
+        pieces >>= count
+        at += skipped + count

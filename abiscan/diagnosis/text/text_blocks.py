@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable
+from operator import or_
 from typing import TYPE_CHECKING, Final
 
-from abiscan.diagnosis.text.possible_words import WordParts, possible_words
+from abiscan.diagnosis.text.possible_words import WordParts, bounds_of_pieces, pieces_between, possible_words
 
 if TYPE_CHECKING:
     from abiscan.diagnosis.catalogue.pattern_need import Need
@@ -40,13 +42,13 @@ class TextBlocks:
         self._starts.append(len(text))
         self._possible = None if words is None else possible_words(self._folded, words)
         self._blocks: dict[str, list[int]] = {}
-        self._with_needs: dict[str, list[int]] = {}
+        self._pieces_with_needs: dict[str, list[tuple[int, list[int]]]] = {}
 
     def with_words(self, need: Need) -> set[int]:
         """The blocks of matches with a need."""
         found: list[set[int]] = []
         for words in need.words:
-            possible = words if self._possible is None else self._possible.intersection(words)
+            possible = words if self._possible is None else [word for word in words if word in self._possible]
             if not possible:
                 return set()
             found.append(set(itertools.chain.from_iterable(map(self._with_word, possible))))
@@ -56,12 +58,20 @@ class TextBlocks:
 
     def may_match(self, key: str, needs: Iterable[Need], start: int, end: int) -> bool:
         """Whether a match with one of the needs of a `key` may begin or end between two offsets."""
-        blocks = self._with_needs.get(key)
-        if blocks is None:
-            blocks = self._with_needs[key] = sorted(set[int]().union(*map(self.with_words, needs)))
-        first = bisect_right(self._starts, start) - 1
-        at = bisect_left(blocks, first)
-        return at < len(blocks) and self._starts[blocks[at]] < max(end, start + 1)
+        pieces = self._pieces_with_needs.get(key)
+        if pieces is None:
+            pieces = self._pieces_with_needs[key] = [*map(self._pieces_with_words, needs)]
+        return any(
+            all(map(pieces_between(max(0, start - characters), end + characters).__and__, groups))
+            for characters, groups in pieces
+        )
+
+    def _pieces_with_words(self, need: Need) -> tuple[int, list[int]]:
+        """The characters of a match, and the pieces with one of each group of words."""
+        assert self._possible is not None
+        return need.characters, [
+            functools.reduce(or_, (self._possible.get(word, 0) for word in words), 0) for words in need.words
+        ]
 
     def _around(self, blocks: set[int], need: Need) -> set[int]:
         """The blocks that a match extends to."""
@@ -79,16 +89,22 @@ class TextBlocks:
     def _with_word(self, word: str) -> list[int]:
         blocks = self._blocks.get(word)
         if blocks is None:
-            found, at = [], self._folded.find(word)
-            while at >= 0:
-                block = bisect_right(self._starts, at)
-                found.append(block - 1)
-                if len(found) == _SOME and self._is_everywhere(word):
-                    found = [*range(len(self._starts) - 1)]
-                    break
-                at = self._folded.find(word, self._starts[block])
+            found, after = [], 0
+            for start, end in self._bounds(word):
+                at = self._folded.find(word, max(start, after), end)
+                while at >= 0:
+                    block = bisect_right(self._starts, at)
+                    found.append(block - 1)
+                    if len(found) == _SOME and self._is_everywhere(word):
+                        self._blocks[word] = [*range(len(self._starts) - 1)]
+                        return self._blocks[word]
+                    after = self._starts[block]
+                    at = self._folded.find(word, after, end)
             blocks = self._blocks[word] = found
         return blocks
+
+    def _bounds(self, word: str) -> Iterable[tuple[int, int]]:
+        return ((0, len(self._folded)),) if self._possible is None else bounds_of_pieces(self._possible[word])
 
     def _is_everywhere(self, word: str) -> bool:
         """Whether most of some blocks, at equal distances, have a word."""
