@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.pass_results import AbsentLibraries, GpuCheck
+from abiscan.analysis.pass_results import AbsentLibraries, CalledOperators, GpuCheck, PackageScope
 from abiscan.binary import Binary
 from abiscan.inputs import Artifact
-from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.cause import Diagnosis
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import DerivedClass, SharedObject
 from abiscan.model.finding import Finding, WhatIf
 from abiscan.model.fingerprint import module_key
 from abiscan.model.imports import CheckedImport
 from abiscan.model.loading import LoaderPrediction, LoaderStop, NeededLibrary
-from abiscan.model.operators import CalledOperator, Operator
+from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactVerdict
@@ -31,20 +31,25 @@ if TYPE_CHECKING:
 
 
 class FileRecord:
-    """Facts about one shared object so far. Each field is written once, by the pass listed in `passes.PASSES`; reading
-    a field before raises AttributeError.
+    """Facts about one shared object so far. Each field is written once, by the pass listed in `passes.PASSES`, in this
+    order; reading a field before raises AttributeError.
 
     Attributes:
         artifact, context: inputs of the passes; part: the platform of the part of a universal file that is read, else
             None.
-        siblings: path -> contents of the libraries of its package that the file needs.
-        late_bound: imports that are resolved when they are called, because the package opens the file with RTLD_LAZY.
-        dependents: sonames needed by those files of its package that need this file.
+        facts: its imports, needed libraries and versions, as the file has them; device_images: its GPU code.
+        load_path: where it is, or would be installed; siblings: path -> contents of the libraries of its package that
+            it needs.
+        imports, needed: as resolved in the target; absent: the libraries that were not found.
         problem: a defect of the file at which the loader stops, or why that is unknown.
-        target_outcome: the outcome on the build of the index that the file is checked against.
-        outcomes: the compatibility matrix with layout changes, if requested.
-        unread_calls: the reason why the operators that it calls are unknown; None if they are known.
-        import_causes: mangled name -> causes, best first.
+        torch_needs: what only torch can export for it; matrix: the outcome of that on each build of the index, None
+            without such imports; target_outcome: the outcome on the build that the file is checked against.
+        broken_library: a library that it needs and that does not load.
+        derived_classes: its classes with a base class of torch; layouts: classes that it shares with torch, None if no
+            layout of one ever changed.
+        what_if: releases that each advised rewrite would gain.
+        outcomes: the matrix with layout changes, if requested.
+        failure_reasons: the notes on a failure without unresolved imports.
     """
 
     binary: Binary
@@ -53,31 +58,27 @@ class FileRecord:
     target: FileTarget
     load_path: str
     siblings: Mapping[str, Binary]
-    dependents: tuple[str, ...]
-    late_bound: tuple[str, ...]
     imports: tuple[CheckedImport, ...]
     needed: tuple[NeededLibrary, ...]
     absent: AbsentLibraries
+    package_scope: PackageScope
     loader: LoaderPrediction
     problem: LoaderStop | str | None
     torch_needs: TorchNeeds
-    concerns_torch: bool
     matrix: Matrix | None
     target_outcome: ReleaseVerdict | None
     broken_library: str | None
+    provenance: Provenance
     derived_classes: tuple[DerivedClass, ...]
     layouts: SharedLayouts | None
-    provenance: Provenance
     operators: tuple[Operator, ...]
-    called_operators: tuple[CalledOperator, ...]
-    unread_calls: str | None
+    called: CalledOperators
     gpu_check: GpuCheck
     verdict: ArtifactVerdict
     findings: tuple[Finding, ...]
     what_if: tuple[WhatIf, ...]
     outcomes: tuple[ReleaseVerdict, ...] | None
-    causes: tuple[CauseGroup, ...]
-    import_causes: Mapping[str, tuple[Cause, ...]]
+    diagnosis: Diagnosis
     notes: tuple[str, ...]
     failure_reasons: tuple[str, ...]
 
@@ -90,6 +91,11 @@ class FileRecord:
     def torch(self) -> TargetTorch | None:
         """The torch that the file is checked against; None if the right build is not known."""
         return self.target.torch
+
+    @property
+    def concerns_torch(self) -> bool:
+        """Whether torch must export symbols for it, or it needs a library of torch."""
+        return bool(self.torch_needs.names or self.torch_needs.libraries)
 
     @property
     def unfit_libraries(self) -> tuple[str, ...]:

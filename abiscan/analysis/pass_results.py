@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from abiscan.model.finding import Finding
+from abiscan.model.operators import CalledOperator
 
 
 class AbsentLibraries(Struct, frozen=True):
@@ -13,18 +14,41 @@ class AbsentLibraries(Struct, frozen=True):
     Attributes:
         missing: libraries of its closure, in load order; torch: libraries of another variant of torch; unfit: CUDA and
             ROCm libraries that the torch ships in another version or not at all.
-        of_dependents: libraries that those files of the package which need this file would load into its scope.
     """
 
     missing: tuple[str, ...] = ()
     torch: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()
-    of_dependents: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
         """Those of torch and the others that are missing, without repetition."""
         return tuple(dict.fromkeys((*self.torch, *self.missing)))
+
+
+class PackageScope(Struct, frozen=True):
+    """What the other files of its package mean for the resolution of a file.
+
+    Attributes:
+        dependents: sonames needed by those files that need this file: the loader searches them, too.
+        absent: those of them that were not found.
+        late_bound: imports that are resolved when they are called, because the package opens the file with RTLD_LAZY.
+    """
+
+    dependents: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    late_bound: tuple[str, ...] = ()
+
+
+class CalledOperators(Struct, frozen=True):
+    """The operators that an AOTInductor model calls by name.
+
+    Attributes:
+        unread: why they are unknown; None if they are known.
+    """
+
+    operators: tuple[CalledOperator, ...] = ()
+    unread: str | None = None
 
 
 class GpuCheck(Struct, frozen=True):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
 from abiscan.diagnosis.catalogue.cause_catalogue import OTHER_LIBRARY, title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.symbol_causes import causes_of
-from abiscan.model.cause import Cause, CauseGroup, CauseId
+from abiscan.model.cause import CauseGroup, CauseId, Diagnosis
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.torch_names import is_torch_library
@@ -26,18 +24,6 @@ _PULL = 0.15
 
 # Name and version from metadata, if known.
 Distribution = tuple[str | None, str | None]
-
-
-class Diagnosis(Struct, frozen=True):
-    """The causes of one file.
-
-    Attributes:
-        causes: mangled import -> causes, best first; without imports that have none. Empty if not asked for.
-        groups: causes of the file, most important first, each with the imports that it explains best.
-    """
-
-    causes: Mapping[str, tuple[Cause, ...]]
-    groups: tuple[CauseGroup, ...]
 
 
 def diagnose(

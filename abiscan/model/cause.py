@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -77,3 +78,15 @@ class CauseGroup(Struct, frozen=True):
     evidence: tuple[str, ...]
     fix: str
     symbols: tuple[str, ...]
+
+
+class Diagnosis(Struct, frozen=True):
+    """The causes of one file.
+
+    Attributes:
+        causes: mangled import -> causes, best first; without imports that have none. Empty if not asked for.
+        groups: causes of the file, most important first, each with the imports that it explains best.
+    """
+
+    causes: Mapping[str, tuple[Cause, ...]] = {}
+    groups: tuple[CauseGroup, ...] = ()

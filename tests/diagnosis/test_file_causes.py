@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis.file_causes import Diagnosis, diagnose
+from abiscan.diagnosis.file_causes import diagnose
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.elf import open_elf
-from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.cause import CauseId, Confidence, Diagnosis
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis.file_causes import Diagnosis, diagnose
+from abiscan.diagnosis.file_causes import diagnose
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.model.cause import CauseId
+from abiscan.model.cause import CauseId, Diagnosis
 from abiscan.model.facts import (
     Import,
     SharedObject,

@@ -14,7 +14,8 @@ from importlib import import_module
 from msgspec import Struct
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.analysis.pass_results import GpuCheck
+from abiscan.analysis.pass_results import CalledOperators, GpuCheck
+from abiscan.model.cause import Diagnosis
 from abiscan.model.report import ArtifactVerdict
 from abiscan.provenance.provenance_facts import CALLS_BY_NAME
 
@@ -83,6 +84,15 @@ def outcomes_are_asked(record: FileRecord) -> bool:
     return known and (verdict_asks_outcomes(record) or is_refused_by_loader(record))
 
 
+def keys_to_read(record: FileRecord) -> tuple[str, ...]:
+    """The imports with dispatch keys that `compare_drift` reads in their calls. `apply_rules` finds these calls in its
+    own search of the code, except for a file that only the loader refuses, which its findings first show."""
+    layouts, matrix = record.layouts, record.matrix
+    if layouts is None or matrix is None or not verdict_asks_outcomes(record):
+        return ()
+    return layouts.key_takers if layouts.reads_keys(matrix.verdicts) else ()
+
+
 PASSES: tuple[Pass, ...] = (
     Pass("read_file", reads=(), writes=("binary", "facts", "device_images")),
     Pass("resolve_target", reads=("binary", "facts"), writes=("target",)),
@@ -90,7 +100,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "resolve_imports",
         reads=("binary", "target", "load_path", "siblings"),
-        writes=("imports", "needed", "absent", "dependents", "late_bound"),
+        writes=("imports", "needed", "absent", "package_scope"),
     ),
     Pass(
         "predict_load",
@@ -100,10 +110,10 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "check_releases",
         reads=(
-            "binary", "facts", "target", "imports", "load_path", "siblings", "absent", "dependents", "loader",
+            "binary", "facts", "target", "imports", "load_path", "siblings", "absent", "package_scope", "loader",
             "problem",
         ),
-        writes=("torch_needs", "concerns_torch", "matrix", "target_outcome", "broken_library"),
+        writes=("torch_needs", "matrix", "target_outcome", "broken_library"),
     ),
     Pass(
         "collect_provenance",
@@ -119,21 +129,21 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "list_operators",
-        reads=("binary", "imports", "concerns_torch"),
+        reads=("binary", "imports", "torch_needs"),
         writes=("operators",),
         when=may_register_operators,
         skipped={"operators": ()},
     ),
     Pass(
         "list_called_operators",
-        reads=("binary", "imports", "concerns_torch", "target"),
-        writes=("called_operators", "unread_calls"),
+        reads=("binary", "imports", "torch_needs", "target"),
+        writes=("called",),
         when=calls_by_name,
-        skipped={"called_operators": (), "unread_calls": None},
+        skipped={"called": CalledOperators()},
     ),
     Pass(
         "check_gpu_code",
-        reads=("device_images", "needed", "concerns_torch", "target"),
+        reads=("device_images", "needed", "torch_needs", "target"),
         writes=("gpu_check",),
         when=gpus_are_named,
         skipped={"gpu_check": GpuCheck()},
@@ -141,7 +151,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "decide_verdict",
         reads=(
-            "imports", "needed", "target", "concerns_torch", "broken_library", "absent", "target_outcome",
+            "imports", "needed", "target", "torch_needs", "broken_library", "absent", "target_outcome",
             "problem", "gpu_check",
         ),
         writes=("verdict",),
@@ -149,12 +159,11 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "apply_rules",
         reads=(
-            "binary", "facts", "imports", "needed", "target", "torch_needs", "concerns_torch", "matrix", "provenance",
+            "binary", "facts", "imports", "needed", "target", "torch_needs", "matrix", "provenance",
             "derived_classes", "layouts", "verdict", "loader", "absent", "load_path", "gpu_check",
         ),
         writes=("findings", "what_if"),
     ),
-    # `apply_rules` has found the calls with dispatch keys that this pass reads, in one search of the code.
     Pass(
         "compare_drift",
         reads=(
@@ -168,18 +177,18 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "find_causes",
         reads=(
-            "facts", "imports", "target", "absent", "concerns_torch", "matrix", "outcomes", "verdict", "loader",
+            "facts", "imports", "target", "absent", "torch_needs", "matrix", "outcomes", "verdict", "loader",
             "findings",
         ),
-        writes=("causes", "import_causes"),
+        writes=("diagnosis",),
         when=is_refused,
-        skipped={"causes": (), "import_causes": {}},
+        skipped={"diagnosis": Diagnosis()},
     ),
     Pass(
         "write_notes",
         reads=(
             "facts", "imports", "target", "absent", "matrix", "target_outcome", "broken_library", "problem",
-            "verdict", "loader", "concerns_torch", "gpu_check", "unread_calls", "late_bound",
+            "verdict", "loader", "torch_needs", "gpu_check", "called", "package_scope",
         ),
         writes=("notes", "failure_reasons"),
     ),

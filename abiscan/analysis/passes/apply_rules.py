@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from abiscan.analysis.built_releases import build_of, newest_of
 from abiscan.analysis.file_record import FileRecord
-from abiscan.analysis.passes import verdict_asks_outcomes
+from abiscan.analysis.passes import keys_to_read
 from abiscan.mangling import parse
 from abiscan.model.finding import Finding, WhatIf
 from abiscan.model.imports import Owner
@@ -31,7 +31,7 @@ def apply_rules(record: FileRecord) -> None:
 
         # Reading source lines takes longer than everything else, so members of packages are checked without it.
         lines = record.artifact.disk_path is not None
-        sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites, also=_key_takers(record))
+        sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites, also=keys_to_read(record))
         findings = attach_locations(findings, locations_of(sites, context))
     findings += (*_vtable_drift(record), *_layout_drift(record))
     if context.sources:
@@ -46,15 +46,6 @@ def apply_rules(record: FileRecord) -> None:
         *_loader_findings(record),
         *record.gpu_check.findings,
     )
-
-
-def _key_takers(record: FileRecord) -> tuple[str, ...]:
-    """The imports that `compare_drift` reads the calls of. It also runs for files that the loader refuses, not
-    yet known here; it searches their code itself."""
-    layouts, matrix = record.layouts, record.matrix
-    if layouts is None or matrix is None or not verdict_asks_outcomes(record):
-        return ()
-    return layouts.key_takers if layouts.reads_keys(matrix.verdicts) else ()
 
 
 def _subject(record: FileRecord) -> RuleSubject:

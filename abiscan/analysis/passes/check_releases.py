@@ -27,7 +27,7 @@ def check_releases(record: FileRecord) -> None:
 
     A file without torch imports has no matrix, unless it needs a file of its package that has some.
     """
-    absent, context = record.absent, record.context
+    absent, package, context = record.absent, record.package_scope, record.context
     if system_of(record.facts.machine) is not OperatingSystem.LINUX:
         from abiscan.loader.resolve_by_library import torch_needs_by_library
 
@@ -37,12 +37,11 @@ def check_releases(record: FileRecord) -> None:
             record.binary,
             record.imports,
             record.siblings,
-            (*absent.missing, *absent.of_dependents),
-            dependents=record.dependents,
+            (*absent.missing, *package.absent),
+            dependents=package.dependents,
             newer=_newer_functions(record),
         )
     record.torch_needs = needs
-    record.concerns_torch = bool(needs.names or needs.libraries)
     record.matrix = None
     if record.concerns_torch or needs.siblings:
         # The interpreter of the installed torch exports Python names; for releases the table of CPythons is used.

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import is_refused_by_loader
+from abiscan.model.cause import Diagnosis
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
@@ -22,13 +23,13 @@ def find_causes(record: FileRecord) -> None:
     unresolved = [each for each in record.imports if each.status.is_unresolved]
     lacking = [name for name in record.absent.all if refused_by_loader or is_torch_library(name) or name in unfit]
     if not unresolved and not lacking:
-        record.causes, record.import_causes = (), {}
+        record.diagnosis = Diagnosis()
         return
     from abiscan.diagnosis.file_causes import diagnose
 
     python, facts = target.environment.python, record.artifact.group.facts
     matrix = record.matrix
-    diagnosis = diagnose(
+    record.diagnosis = diagnose(
         record.facts,
         unresolved,
         replace(
@@ -43,7 +44,6 @@ def find_causes(record: FileRecord) -> None:
         distribution=(facts.name, facts.version),
         each_import=context.options.import_details,
     )
-    record.causes, record.import_causes = diagnosis.groups, diagnosis.causes
 
 
 def _fails_on(matrix: Matrix, release: str) -> bool:

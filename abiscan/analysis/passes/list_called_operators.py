@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
+from abiscan.analysis.pass_results import CalledOperators
 from abiscan.provenance.called_operators import called_operators
 
 
@@ -10,4 +11,4 @@ def list_called_operators(record: FileRecord) -> None:
     """Read the `.json` beside the model."""
     exports = None if record.torch is None else record.torch.exports
     files = record.context.options.settings.files
-    record.called_operators, record.unread_calls = called_operators(record.artifact, record.binary, exports, files)
+    record.called = CalledOperators(*called_operators(record.artifact, record.binary, exports, files))

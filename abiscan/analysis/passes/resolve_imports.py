@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.analysis.pass_results import AbsentLibraries
+from abiscan.analysis.pass_results import AbsentLibraries, PackageScope
 from abiscan.analysis.siblings import exported_beside, needed_by_dependents
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
@@ -35,8 +35,8 @@ def resolve_imports(record: FileRecord) -> None:
     else:
         resolution = _on_release(record, pythons)
     _settle_by_package(record, resolution)
-    record.late_bound = _leave_open_what_is_called_late(record, resolution)
-    record.dependents, of_dependents = _settle_by_dependents(record, resolution)
+    late_bound = _leave_open_what_is_called_late(record, resolution)
+    record.package_scope = PackageScope(*_settle_by_dependents(record, resolution), late_bound)
     demangle = record.context.demangler.demangle
     record.imports = tuple(
         CheckedImport(each.symbol, answer.text, answer.by, each.owner, each.status, each.provider)
@@ -48,7 +48,6 @@ def resolve_imports(record: FileRecord) -> None:
         resolution.missing_libraries,
         resolution.missing_torch_libraries,
         _unfit_libraries(resolution, record),
-        of_dependents,
     )
 
 

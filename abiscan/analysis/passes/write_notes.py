@@ -26,7 +26,7 @@ def write_notes(record: FileRecord) -> None:
         *record.gpu_check.notes,
         *_notes(record, reasons),
         *_unchecked(record),
-        *([] if record.unread_calls is None else [record.unread_calls]),
+        *([] if record.called.unread is None else [record.called.unread]),
     )
 
 
@@ -55,7 +55,7 @@ def _choice(record: FileRecord, open_imports: Sequence[CheckedImport]) -> str:
 
 
 def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str]:
-    torch, matrix, problem = record.torch, record.matrix, record.problem
+    torch, matrix, problem, package = record.torch, record.matrix, record.problem, record.package_scope
     undecided = [b for b in record.imports if b.status is Status.UNDECIDED]
     unfit, choice, loader = record.unfit_libraries, _choice(record, undecided), record.loader
     if isinstance(problem, LoaderStop):
@@ -90,19 +90,19 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
     of_python = [b.name for b in undecided if b.owner is Owner.PYTHON]
     if of_python and record.target.possible:
         yield _unknown_python(record, of_python)
-    late = set(record.late_bound)
+    late = set(package.late_bound)
     if late:
         called = [each.demangled or each.name for each in record.imports if each.name in late]
         yield f"loads lazily: {len(late)} symbol{'s' * (len(late) > 1)} unresolved until called: {shortened(called)}"
     own = [b.name for b in undecided if b.owner in (Owner.OTHER, Owner.SELF) and b.name not in late]
     open_ones = len(own)
-    if own and not absent and not record.absent.of_dependents and not record.concerns_torch:
+    if own and not absent and not package.absent and not record.concerns_torch:
         yield f"not exported by its package, maybe by the program that loads it: {shortened(own)}"
-    if record.absent.of_dependents and not absent and open_ones:
-        names = ", ".join(record.absent.of_dependents)
+    if package.absent and not absent and open_ones:
+        names = ", ".join(package.absent)
         yield (
             f"not checked: {open_ones} import{'s' * (open_ones > 1)} may come from {names}, which other files of the "
-            f"package need and which {'was' if len(record.absent.of_dependents) == 1 else 'were'} not found"
+            f"package need and which {'was' if len(package.absent) == 1 else 'were'} not found"
         )
     if loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
         yield f"the loader would stop here only because the GPU driver is missing: {loader.error}"
