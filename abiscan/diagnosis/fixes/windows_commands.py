@@ -2,44 +2,92 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+from collections.abc import Callable
 from typing import Final
 
 # cmd.exe has no single quotes and no `#` comments.
 _CODE: Final = r"python -c '([^'\"\n$]{1,400})'"
-_COMMAND: Final = (
+_COMMENTED: Final = (
     r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi)\b"
 )
 _OF_PIP: Final = r"(?<![\w.-])(?<!-m )(?<!uv )pip (?=install\b|uninstall\b|show\b|list\b)"
 _OF_PYTHON: Final = r"(?<![\w.-])(?:python|pip) "
-# Programs of other systems, and those of Windows for the same.
+_COMMENT: Final = re.compile(r"(  # | & rem )")
+_PREFIX: Final = re.compile(r"(?:[\w ,.-]{1,80}: )?")
+_OTHER_SYSTEM: Final = re.compile(r"(?:or, )?(?:on )?(?:Linux|macOS|WSL|Colab|Debian|Ubuntu|Fedora)\b[^:]{0,40}: ")
+_PROGRAM: Final = re.compile(
+    r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|[^\s\"]*) )*(?:COMMAND|apt-cache|apt-get|cat|cd|cmake|conda|cp|df|docker|echo|env|"
+    r"export|find|git|grep|head|ldconfig|ldd|ln|ls|mkdir|mv|nm|nvcc|nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|"
+    r"source|sudo|touch|unset|uv|which)(?= )"
+)
+# A command of a line, up to a separator outside quotes.
+_STEP: Final = re.compile(r"""((?:[^;&'"]|'[^']*'|"[^"]*"|&(?!& )|;(?! ))+?)(; | && |\Z)""")
+# Programs, variables and folders that Windows does not have.
+_OF_LINUX: Final = re.compile(
+    r"(?<![\w-])(?:apt-cache|apt-get|brew|df|dnf|docker|LD_LIBRARY_PATH|LD_PRELOAD|ldconfig|ldd|modprobe|nm|patchelf|ps|"
+    r"readelf|rocminfo|source|sudo|update-alternatives)(?![\w=-])|(?<![\w$}])/(?:etc|opt|proc|usr)\b|find / "
+)
+# What cmd.exe reads otherwise. Git for Windows has a shell that reads it.
+_OF_SHELL: Final = re.compile(
+    r"(?:^|[|] )(?:cat|cp|cut|env|export|find|for|grep|head|ln|ls|mv|rm|sed|tail|tee|touch|unset|which|xargs)(?= )|"
+    r"\$[({A-Z_]|^[A-Z_]{2,64}=|~/"
+)
+_TOOLKITS: Final = r"%ProgramFiles%\\NVIDIA GPU Computing Toolkit\\CUDA"
+# Parts of commands. The installer of CUDA sets CUDA_PATH, and the programs are in PATH.
+_PARTS: Final = (
+    (
+        r"export CUDA_HOME=/usr/local/cuda-(\d{1,2}\.\d|X\.Y)(?:; export PATH=\$CUDA_HOME/bin:\$PATH)?",
+        rf'set "CUDA_HOME={_TOOLKITS}\\v\1" && set "CUDA_PATH={_TOOLKITS}\\v\1"',
+    ),
+    (
+        r"export CUDA_HOME=/usr/local/cuda(?![\w/.-])"
+        r"(?:; export PATH=\$CUDA_HOME/bin:\$PATH(?: CUDACXX=\$CUDA_HOME/bin/nvcc)?)?",
+        'set "CUDA_HOME=%CUDA_PATH%"',
+    ),
+    (r"\bls -d /usr/local/cuda\*", f'dir /b "{_TOOLKITS}"'),
+    (r"(?<![\w$(-])which(?: -a)? (?=\w)", "where "),
+    (r" 2>&1 [|] tee ([\w.]{1,64})", r" > \1 2>&1"),
+    (r"[|] grep -i ([\w.]{1,64})(?= |;|\Z)", r"| findstr /i \1"),
+    (r"[|] grep ([\w.]{1,64})(?= |;|\Z)", r"| findstr \1"),
+    (r" 2>/dev/null\b", " 2>nul"),
+    (r"find \. \$\(python -c [^\n]{1,120}\) -name '([\w*]{1,200})\.so'", r"dir /s /b \1.pyd"),
+)
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
-_FIND: Final = r"find \. \$\(python -c [^\n]{1,120}\) -name '(?P<name>[\w*]{1,200})\.so'"
-_EXPORT: Final = (
-    r"\bexport (?P<name>[A-Z_]{2,64})="
-    r"(?:\"(?P<quoted>[\w.+;-]{1,200})\"|(?P<plain>[\w.+-]{1,200})(?![\w$/:]))(?P<more>; )?"
+_ASSIGNMENT: Final = r"([A-Z_]{2,64})=(?:\"([^\"$`]{1,200})\"|([^\s\"'$/`]{0,200}))(?: |\Z)"
+_EXPORT: Final = re.compile(rf"export (?P<names>(?:{_ASSIGNMENT}){{1,8}})")
+_FOR_COMMAND: Final = re.compile(rf"(?P<names>(?:{_ASSIGNMENT}){{1,8}})(?P<command>[a-z][\s\S]*)")
+_EXPORT_IN_COMMENT: Final = r"\bexport ([A-Za-z_]\w{1,63}=[\w.;+-]{1,100})(?![\w$/:])"
+_UNSET: Final = re.compile(r"unset (?P<names>[A-Z_]{2,64}(?: [A-Z_]{2,64}){0,3})")
+_ECHO: Final = re.compile(r"echo(?: \$[A-Z_]{2,64}){1,8}")
+_REMOVE: Final = re.compile(
+    r"rm -rf (?P<names>(?:\"[^\"]{1,100}\"|[\w.*/-]{1,100})(?: (?:\"[^\"]{1,100}\"|[\w.*/-]{1,100})){0,7})"
 )
-_UNSET: Final = r"(?<![\w-])unset (?P<names>[A-Z_]{2,64}(?: [A-Z_]{2,64}){0,3})(?![\w$])(?P<more>; )?"
-# Folders of caches below the home folder.
-_CACHES: Final = {
-    ".triton/cache": "%USERPROFILE%\\.triton\\cache",
-    ".cache/torch_extensions": "%LOCALAPPDATA%\\torch_extensions",
+# Folders of caches below the home folder, and files of a build.
+_REMOVED: Final = {
+    '"${TRITON_CACHE_DIR:-$HOME/.triton/cache}"': r'rmdir /s /q "%USERPROFILE%\.triton\cache"',
+    '"${TORCH_EXTENSIONS_DIR:-$HOME/.cache/torch_extensions}"': r'rmdir /s /q "%LOCALAPPDATA%\torch_extensions"',
+    "*.so": "del *.pyd",
+    "*.egg-info": 'for /d %d in (*.egg-info) do rmdir /s /q "%d"',
+    "build": "rmdir /s /q build",
+    "dist": "rmdir /s /q dist",
 }
-_REMOVE: Final = (
-    rf'rm -rf "\$\{{\w{{1,64}}:-\$HOME/(?P<folder>{"|".join(map(re.escape, _CACHES))})\}}"(?:(?P<more>; )|(?=  #|\Z))'
-)
-_TOOLKIT: Final = (
-    r"export CUDA_HOME=/usr/local/cuda-(?P<release>\d{1,2}\.\d|X\.Y)(?:; export PATH=\$CUDA_HOME/bin:\$PATH)?"
-)
 
 
 def for_windows(fix: str, python_folder: str = "") -> str:
-    """A fix with the programs of Windows, code in double quotes, and comments on lines of their own.
+    """A fix with the programs of Windows, code in double quotes, and comments on lines of their own; without lines for
+    other systems, if any line is left.
 
     Args:
         python_folder: the folder with the python.exe of the program that fails, if it is not the one of PATH.
     """
-    commands = "\n".join(_for_cmd(line) for line in fix.splitlines())
+    lines = fix.splitlines()
+    of_windows = [*filter(None, map(_for_cmd, lines))] or lines
+    commands = "\n".join(of_windows)
+    if lines and not lines[0].startswith("or: "):
+        commands = commands.removeprefix("or: ")
     if not python_folder or re.search(_OF_PYTHON, commands) is None:
         return commands
     folder = python_folder if ":" in python_folder else f"%CD%\\{python_folder}"
@@ -49,29 +97,51 @@ def for_windows(fix: str, python_folder: str = "") -> str:
 
 
 def _for_cmd(line: str) -> str:
-    if "grep -rn" in line:
-        line = re.sub(_GREP, _findstr, line)
-    if "find . " in line:
-        line = re.sub(_FIND, r"dir /s /b \g<name>.pyd", line)
-    if "export " in line:
-        line = re.sub(_EXPORT, _set, re.sub(_TOOLKIT, _set_toolkit, line))
-    if "unset " in line:
-        line = re.sub(_UNSET, _unset, line)
-    if "rm -rf " in line:
-        line = re.sub(_REMOVE, _rmdir, line)
-    command, _, comment = line.partition("  # ")
-    if comment and not comment.endswith(":") and re.match(_COMMAND, command):
-        line = f"{command}\n({comment})"
-    return re.sub(_CODE, r'python -c "\1"', line)
+    """A line in the words of cmd.exe, or else of the shell of Git for Windows; empty if it is for other systems."""
+    if _OTHER_SYSTEM.match(line) is not None:
+        return ""
+    start = found.end() if (found := _PREFIX.match(line)) is not None else 0
+    command, mark, comment = (
+        _COMMENT.split(line[start:], maxsplit=1) if _COMMENT.search(line) else (line[start:], "", "")
+    )
+    if _PROGRAM.match(command) is not None:
+        parts = _parts(_with_parts(command))
+        if not parts:
+            return ""
+        if any(map(_OF_SHELL.search, map(_step, itertools.chain.from_iterable(parts)))):
+            in_shell = "; ".join(map(" && ".join, _parts(command)))
+            return in_shell and f"{line[:start]}in Git Bash: {in_shell}{mark}{comment}"
+        command = functools.reduce(_behind, (" && ".join(map(_step, part)) for part in parts))
+    comment = re.sub(_EXPORT_IN_COMMENT, r"set \1", comment)
+    shown = re.sub(_CODE, r'python -c "\1"', line[:start] + command)
+    if mark == "  # " and not comment.endswith(":") and re.match(_COMMENTED, shown):
+        return f"{shown}\n({comment})"
+    return shown + mark + comment
 
 
-def _unset(found: re.Match[str]) -> str:
-    commands = " && ".join(f'set "{name}="' for name in found["names"].split(" "))
-    return commands + (" && " if found["more"] else "")
+def _behind(first: str, then: str) -> str:
+    """Two commands of which the second is run even if the first fails, as `set` does not."""
+    return f"{first} && {then}" if first.rpartition(" & ")[2].startswith("set ") else f"{first} & {then}"
 
 
-def _rmdir(found: re.Match[str]) -> str:
-    return f'rmdir /s /q "{_CACHES[found["folder"]]}"{" && " if found["more"] else ""}'
+def _parts(command: str) -> list[list[str]]:
+    """The commands between `; `, each with those between ` && `, without those for Linux; all as one if a quotation
+    mark has no other."""
+    steps = _STEP.findall(command)
+    if "".join(itertools.chain.from_iterable(steps)) != command:
+        steps = [(command, "")]
+    parts: list[list[str]] = [[]]
+    for step, end in steps:
+        parts[-1].append(step)
+        if end == "; ":
+            parts.append([])
+    return [part for part in parts if not any(map(_OF_LINUX.search, part))]
+
+
+def _with_parts(command: str) -> str:
+    for pattern, form in _PARTS:
+        command = re.sub(pattern, form, command)
+    return re.sub(_GREP, _findstr, command) if "grep -rn" in command else command
 
 
 def _findstr(found: re.Match[str]) -> str:
@@ -80,10 +150,32 @@ def _findstr(found: re.Match[str]) -> str:
     return f'findstr /s /n "{words}" setup.py CMakeLists.txt *.cmake'
 
 
+def _step(command: str) -> str:
+    for pattern, form in _COMMANDS:
+        found = pattern.fullmatch(command)
+        if found is not None:
+            return form(found)
+    return command
+
+
 def _set(found: re.Match[str]) -> str:
-    return f'set "{found["name"]}={found["quoted"] or found["plain"]}"{" && " if found["more"] else ""}'
+    values = re.findall(_ASSIGNMENT, found["names"])
+    return " && ".join(f'set "{name}={quoted or plain}"' for name, quoted, plain in values)
 
 
-def _set_toolkit(found: re.Match[str]) -> str:
-    folder = f"%ProgramFiles%\\NVIDIA GPU Computing Toolkit\\CUDA\\v{found['release']}"
-    return f'set "CUDA_HOME={folder}" && set "CUDA_PATH={folder}"'
+def _unset(found: re.Match[str]) -> str:
+    return " && ".join(f'set "{name}="' for name in found["names"].split(" "))
+
+
+def _remove(found: re.Match[str]) -> str:
+    removed = [_REMOVED.get(name) for name in re.findall(r'"[^"]*"|\S+', found["names"])]
+    return " & ".join(map(str, removed)) if None not in removed else found[0]
+
+
+_COMMANDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
+    (_EXPORT, _set),
+    (_FOR_COMMAND, lambda found: f"{_set(found)} && {found['command']}"),
+    (_UNSET, _unset),
+    (_ECHO, lambda found: re.sub(r"\$([A-Z_]+)", r"%\1%", found[0])),
+    (_REMOVE, _remove),
+)
