@@ -28,7 +28,8 @@ def capability(values: Values, _missing: MissingName) -> str | None:
 def cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
     """The first CUDA release that writes the PTX version `ptx`: `12.4` for 8.4."""
     found = toolkit_of_ptx(values.get("ptx", ""))
-    return None if found is None else found.partition(" ")[0]
+    # CUDA 12.7 is a driver alone: there is no toolkit of it.
+    return None if found is None else found.partition(" ")[0].replace("12.7", "12.8")
 
 
 def newest_cuda_of_ptx(values: Values, _missing: MissingName) -> str | None:
@@ -58,8 +59,9 @@ def gpu_digits(values: Values, missing: MissingName) -> str | None:
 
 
 def gpu_first_cuda(values: Values, missing: MissingName) -> str | None:
-    """The first CUDA release that compiles for the value `gpu`."""
-    return first_toolkit(capability(values, missing) or "")
+    """The first CUDA release that compiles for the value `gpu`; code for a family (compute_100f) needs 12.9."""
+    first = first_toolkit(capability(values, missing) or "")
+    return "12.9" if first == "12.8" and values.get("gpu", "").endswith("f") else first
 
 
 def gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
