@@ -128,7 +128,7 @@ def patterns_of(fact: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def text_facts() -> tuple[TextFact, ...]:
     """Every row, without examples."""
-    return read_table("text_facts.json", tuple[TextFact, ...])
+    return read_table("text_facts.json.gz", tuple[TextFact, ...])
 
 
 def _found(pattern: Callable[[], re.Pattern[str]], rows: tuple[TextFact, ...], text: str) -> Iterator[re.Match[str]]:
