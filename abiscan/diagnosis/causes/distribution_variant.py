@@ -20,7 +20,7 @@ from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.target import TorchKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import accelerator_of
 
 # Of torch before 0.4 (its folders torch/lib/THPP, THD).
@@ -100,65 +100,19 @@ def _other_build(missing: MissingName) -> Candidates:
     the version."""
     target = missing.target
     if target is None:
-        if missing.knowledge.target_from_source:
-            told = (_source_build_text(missing), missing.exported_text)
-            yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, told, _build_of_source(missing))
-        elif missing.exported_in:
-            yield Candidate(
-                CauseId.DISTRIBUTION_VARIANT,
-                0.3,
-                (
-                    missing.exported_text,
-                    "A build from NGC, conda or source may differ from the release of the same version.",
-                ),
-                extension_fixes.rebuild(missing),
-            )
+        yield from _of_unknown_target(missing)
         return
     of_gpus = (accelerator_of(library) in ("CUDA", "ROCm") for library in missing.libraries)
     if target.variant == "cpu" and missing.libraries and all(of_gpus):
         # gpu_builds covers it: no CPU build has the symbol.
         return
-    evidence = []
-    score = 0.0
-    odd = is_other_build(target)
-    unknown_string = target.cxx11_abi is None and missing.knowledge.target_from_source
-    has_new_string = unknown_string and not missing.macho and string_abi(missing.name) == "new"
-    if missing.position is Position.INSIDE and missing.linux_counterpart is not None:
-        # The target's Linux build is known, and has the function under another name.
-        score = 0.4
-        evidence.append(missing.exported_text)
-    elif missing.position is Position.INSIDE and missing.target_library is None:
-        score = 0.72
-        evidence.append(missing.exported_text)
-        if missing.knowledge.exports is not None:
-            differs = "has that version but does not export it: it is a different build"
-        else:
-            differs = "is a different build of that version, whose exports are unknown"
-        evidence.append(f"{missing.target_label} {differs} (source, conda, NGC, another variant).")
-    elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.reference.status is None:
-        score = 0.5
-        used = "linked" if missing.reference.link_time else "loaded"
-        evidence.append(
-            f"{_releases_of(target.version)} {missing.shown}, so another build or version of torch was {used}."
-        )
-    elif odd and missing.position is not Position.INSIDE:
-        score = 0.45 if missing.knowledge.target_is_before_index else 0.6
-        if missing.macho and not missing.exported_in:
-            score = 0.3  # no build for macOS is like it, so a nightly cannot be excluded
-        evidence.append(
-            "The file has the new std::string: this torch has the old one if torch.compiled_with_cxx11_abi() is False "
-            "(-D_GLIBCXX_USE_CXX11_ABI=0)."
-            if has_new_string
-            else f"{missing.target_label} is a source build or nightly, not a release: its exports may differ from "
-            f"every release."
-        )
-        evidence.append(missing.exported_text)
-    if odd and score:
+    score, *evidence = _by_position(missing, target)
+    if not score:
+        return
+    if is_other_build(target):
         score = min(score + 0.06, 0.79)
     if missing.knowledge.target_from_source:
         evidence.insert(0, _source_build_text(missing))
-    if not score:
-        return
     release = missing.knowledge.release_revision
     if target.git_revision and release:
         if release == target.git_revision:
@@ -173,6 +127,51 @@ def _other_build(missing: MissingName) -> Candidates:
     if missing.name_kind is NameKind.C:
         score -= 0.1
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), partial(_variant_fix, missing))
+
+
+def _of_unknown_target(missing: MissingName) -> Candidates:
+    if missing.knowledge.target_from_source:
+        told = (_source_build_text(missing), missing.exported_text)
+        yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, told, _build_of_source(missing))
+    elif missing.exported_in:
+        differs = "A build from NGC, conda or source may differ from the release of the same version."
+        fix = extension_fixes.rebuild(missing)
+        yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.3, (missing.exported_text, differs), fix)
+
+
+def _by_position(missing: MissingName, target: TorchBuild) -> tuple[float, *tuple[str, ...]]:
+    """Score and evidence, from the releases that export the name; 0 if they show no other build."""
+    exported = missing.exported_text
+    if missing.position is Position.INSIDE:
+        if missing.linux_counterpart is not None:
+            # The target's Linux build is known, and has the function under another name.
+            return 0.4, exported
+        if missing.target_library is None:
+            if missing.knowledge.exports is not None:
+                differs = "has that version but does not export it: it is a different build"
+            else:
+                differs = "is a different build of that version, whose exports are unknown"
+            return 0.72, exported, f"{missing.target_label} {differs} (source, conda, NGC, another variant)."
+        if missing.knowledge.exact or missing.reference.status is not None:
+            return (0.0,)
+        used = "linked" if missing.reference.link_time else "loaded"
+        releases = _releases_of(target.version)
+        return 0.5, f"{releases} {missing.shown}, so another build or version of torch was {used}."
+    if not is_other_build(target):
+        return (0.0,)
+    score = 0.45 if missing.knowledge.target_is_before_index else 0.6
+    if missing.macho and not missing.exported_in:
+        score = 0.3  # no build for macOS is like it, so a nightly cannot be excluded
+    unknown_string = target.cxx11_abi is None and missing.knowledge.target_from_source
+    if unknown_string and not missing.macho and string_abi(missing.name) == "new":
+        return (
+            score,
+            "The file has the new std::string: this torch has the old one if torch.compiled_with_cxx11_abi() is False "
+            "(-D_GLIBCXX_USE_CXX11_ABI=0).",
+            exported,
+        )
+    differs = "is a source build or nightly, not a release: its exports may differ from every release."
+    return score, f"{missing.target_label} {differs}", exported
 
 
 def _source_build_text(missing: MissingName) -> str:

@@ -27,51 +27,75 @@ _PYTHON_LIBRARY = "libtorch_python"
 
 def causes(missing: MissingName) -> Candidates:
     """For a symbol that the target exports, or may export."""
-    if not missing.is_torch_name or missing.file.is_torch_itself:
-        return
-    if _android_app(missing):
-        # An Android app has no Python and ships its libraries: only their releases can differ.
+    if not missing.is_torch_name or missing.file.is_torch_itself or _android_app(missing):
         return
     if missing.reference.before_torch:
         yield from row_causes("torch-not-yet-imported", missing, module=_module(missing))
     unfound = [each for each in missing.reference.unfound if is_torch_library(each)]
     if unfound:
         yield from row_causes("ldd-did-not-find-torch", missing, unfound=", ".join(unfound))
-    library = (
-        missing.reference.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
-    )
-    if (
-        library is None
-        and missing.reference.link_time
-        and missing.linux_counterpart is not None
-        and missing.linux_counterpart.library is not None
-    ):
-        library = missing.linux_counterpart.library.split(".so")[0] + ".dylib"
+    library = _library_of(missing)
     if library is None:
         open_there = missing.knowledge.exports is None and not missing.reference.link_time
         if open_there and not missing.exported_in and not missing.related and _may_be_global(missing):
             oldest = missing.known_versions[0] if missing.known_versions else "1.0"
             yield from row_causes("torch-symbol-from-before-index", missing, module=_module(missing), oldest=oldest)
         return
-    if (
-        missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER)
-        and not missing.knowledge.target_is_before_index
-    ):
-        return
-    if missing.knowledge.exact and missing.target_library is None and missing.reference.provider is None:
+    if not _may_be_exported(missing):
         return
     is_linux = system_of(missing.knowledge.machine) is OperatingSystem.LINUX
     if missing.reference.status is Status.UNREACHABLE and not is_linux:
         # A file that records the library of each symbol was linked with another torch.
         yield from row_causes("torch-symbol-in-other-library", missing, library=library)
-        return
-    if missing.reference.msvc and not missing.reference.link_time and not missing.reference.bare:
+    elif missing.reference.msvc and not missing.reference.link_time and not missing.reference.bare:
         # A message of Windows: each import of a file names a DLL, which was found.
         if missing.target_library is not None and not is_linux:
             exported = _exported(missing, library)
             yield from row_causes("other-copy-of-dll-found", missing, library=library, exported=exported)
-        return
+    else:
+        yield from _not_in_scope(missing, library)
+
+
+def _library_of(missing: MissingName) -> str | None:
+    """The library of torch that exports the symbol; of macOS, the one with its counterpart on Linux."""
+    library = missing.reference.provider or missing.target_library or next(iter(missing.libraries), None)
+    counterpart = missing.linux_counterpart if library is None and missing.reference.link_time else None
+    if counterpart is None or counterpart.library is None:
+        return library
+    return counterpart.library.split(".so")[0] + ".dylib"
+
+
+def _may_be_exported(missing: MissingName) -> bool:
+    """Whether the target may export the symbol."""
+    elsewhere = missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER)
+    if elsewhere and not missing.knowledge.target_is_before_index:
+        return False
+    known = missing.target_library is not None or missing.reference.provider is not None
+    return known or not missing.knowledge.exact
+
+
+def _not_in_scope(missing: MissingName, library: str) -> Candidates:
+    """The file does not link the library, or is loaded before it."""
     python_only = torch_stem(library) == _PYTHON_LIBRARY
+    base = _base_score(missing, python_only)
+    at_link_time = missing.reference.link_time
+    if missing.target is not None and _may_be_global(missing):
+        # Loaded libraries are in the global scope there.
+        yield _import_first(missing, library, base + 0.1, python_only)
+        if python_only:
+            yield from _python(missing, library, base - 0.1)
+        return
+    releases = missing.exported_in
+    if missing.target is None and releases and loaded_globally(releases.last) and not at_link_time:
+        yield _import_first(missing, library, 0.42, python_only)
+        return
+    yield from (_python if python_only else _plain)(missing, library, base)
+    if not at_link_time:
+        yield _import_first(missing, library, base, python_only)
+
+
+def _base_score(missing: MissingName, python_only: bool) -> float:
+    """The score of a symbol that is exported and not found, before what decides between its causes."""
     # If the index knows no older torch, a symbol that every known release exports most likely existed before.
     always = len(missing.exported_in or ()) == 1 and missing.in_oldest_known and missing.in_newest_known
     if missing.reference.status is Status.UNREACHABLE or (
@@ -86,35 +110,17 @@ def causes(missing: MissingName) -> Candidates:
         # do not link torch. A linker has the library of the same headers, and loaders do not print MSVC names.
         alike = always or missing.reference.link_time or missing.reference.msvc
         base = (0.44 if alike else 0.25) - (0.0 if python_only else 0.1)
-    elif always:
-        base = 0.44
     else:
-        base = 0.25
+        base = 0.44 if always else 0.25
     if missing.knowledge.target_from_source and not missing.reference.link_time and missing.file.facts is None:
         # A published file links its libraries: the source build lacks the symbol.
         base -= 0.2
-    if missing.macho:
-        # dyld names a library in most of its messages: few are about a file that does not link it.
-        base -= 0.15
-    if missing.target is not None and _may_be_global(missing):
-        # Loaded libraries are in the global scope there.
-        yield _import_first(missing, library, base + 0.1, python_only)
-        if python_only:
-            yield from _python(missing, library, base - 0.1)
-        return
-    releases = missing.exported_in
-    if missing.target is None and releases and loaded_globally(releases.last) and not missing.reference.link_time:
-        yield _import_first(missing, library, 0.42, python_only)
-        return
-    if python_only:
-        yield from _python(missing, library, base)
-    else:
-        yield from _plain(missing, library, base)
-    if not missing.reference.link_time:
-        yield _import_first(missing, library, base, python_only)
+    # dyld names a library in most of its messages: few are about a file that does not link it.
+    return base - 0.15 if missing.macho else base
 
 
 def _android_app(missing: MissingName) -> bool:
+    """Whether an Android app has the file. It has no Python and ships its libraries: only their releases can differ."""
     path = missing.file.path
     return path.startswith("/data/app/") and ("/lib/arm" in path or "/lib/x86" in path or ".apk" in path)
 

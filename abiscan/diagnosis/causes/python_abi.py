@@ -29,68 +29,82 @@ def causes(missing: MissingName) -> Candidates:
     name = missing.name
     if not is_python_name(name):
         return
-    found = exported_by(name)
-    since = _SINCE_PATCH.get(name)
-    if since is not None and not missing.reference.link_time and not missing.knowledge.pythons:
-        running = _interpreter(missing)
-        minor = since.rpartition(".")[0]
-        tagged = missing.file.python
-        if (running is None or str(running) == minor) and (tagged is None or f"{tagged[0]}.{tagged[1]}" == minor):
-            before = f"{minor}.{int(since.rpartition('.')[2]) - 1}"  # minor releases alone are known
-            commands = {"since": since, "before": before}
-            yield from row_causes("function-of-later-python", missing, symbol=name, commands=commands)
+    found, here, pythons = exported_by(name), _interpreter(missing), missing.knowledge.pythons
+    if not pythons:
+        first = _of_patch_release(missing) or _of_other_characters(missing)
+        if first is not None:
+            yield from first
             return
     all_known = known_versions()
     in_every_python3 = set(found) >= {version for version in all_known if version.major == 3}
-    here = _interpreter(missing)
-    width = re.match(_UNICODE_WIDTH, name)
-    if width is not None and not missing.knowledge.pythons:
-        commands = {"width": width[1]}
-        yield from row_causes("python-2-of-other-characters", missing, symbol=name, commands=commands)
-        return
-    evidence = []
-    score = 0.75
     if found:
-        evidence.append(f"{name} is exported by CPython {ranges(found)}.")
+        exported = f"{name} is exported by CPython {ranges(found)}."
     else:
         newest = max(version for version in all_known if not version.free_threaded)
-        evidence.append(f"{name} is not exported by any CPython from {all_known[0]} to {newest}.")
-    if missing.knowledge.pythons:
-        lacking = [version for version in missing.knowledge.pythons if version not in found]
-        score = 0.95 if found else 0.7
-        evidence.append(
-            f"Checked for CPython {ranges(missing.knowledge.pythons)} ({missing.knowledge.pythons_because}); "
-            f"CPython {ranges(lacking, missing.knowledge.pythons)} does not export it."
+        exported = f"{name} is not exported by any CPython from {all_known[0]} to {newest}."
+    lacked = 0.95 if found else 0.7
+    if pythons:
+        lacking = [version for version in pythons if version not in found]
+        checked = (
+            f"Checked for CPython {ranges(pythons)} ({missing.knowledge.pythons_because}); "
+            f"CPython {ranges(lacking, pythons)} does not export it."
         )
+        score, *evidence = lacked, exported, checked
     elif here is not None and here in all_known:
-        if here not in found:
-            score = 0.95 if found else 0.7
-            evidence.append(f"This interpreter is CPython {here}.")
-            if here.major == 2 and found:
-                score = 0.72
-                evidence.append(
-                    "The file is built for Python 3, or with headers of a debug build of Python 2 (Py_DEBUG)."
-                )
-        else:
-            score = 0.45
-            evidence.append(
-                f"Against it: this interpreter (CPython {here}) exports it. A program that embeds Python must "
-                f"link libpython."
-            )
+        score, *evidence = _in_this_interpreter(here, found, lacked)
+        evidence.insert(0, exported)
     elif in_every_python3:
-        score = 0.62
-        evidence.append(
-            "Every Python 3 exports it: the process that loads the file is not Python or does not export its symbols."
-        )
-    elif here is None:
-        evidence.append("The interpreter that loads the file is unknown: check `python --version`.")
+        not_python = "the process that loads the file is not Python or does not export its symbols"
+        score, *evidence = 0.62, exported, f"Every Python 3 exports it: {not_python}."
+    else:
+        score, *evidence = 0.75, exported
+        if here is None:
+            evidence.append("The interpreter that loads the file is unknown: check `python --version`.")
     if missing.file.python is not None:
         evidence.append(f"The file name is tagged for CPython {missing.file.python[0]}.{missing.file.python[1]}.")
-    fix = _fix_of_setting(found, missing) if missing.knowledge.pythons else _fix(found, here, in_every_python3)
+    fix = _fix_of_setting(found, missing) if pythons else _fix(found, here, in_every_python3)
     file = missing.file.base_name
     if in_every_python3 and (here is None or here in found) and (not file or file.startswith("libtorch_python")):
         fix += f"\n{_WITHOUT_PYTHON}"
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
+
+
+def _of_patch_release(missing: MissingName) -> Candidates | None:
+    """The cause of a function that a patch release of the interpreter added; None for others."""
+    since = _SINCE_PATCH.get(missing.name)
+    if since is None or missing.reference.link_time:
+        return None
+    running, tagged = _interpreter(missing), missing.file.python
+    minor, _, patch = since.rpartition(".")
+    if (running is not None and str(running) != minor) or (tagged is not None and f"{tagged[0]}.{tagged[1]}" != minor):
+        return None
+    commands = {"since": since, "before": f"{minor}.{int(patch) - 1}"}  # minor releases alone are known
+    return row_causes("function-of-later-python", missing, symbol=missing.name, commands=commands)
+
+
+def _of_other_characters(missing: MissingName) -> Candidates | None:
+    width = re.match(_UNICODE_WIDTH, missing.name)
+    if width is None:
+        return None
+    return row_causes("python-2-of-other-characters", missing, symbol=missing.name, commands={"width": width[1]})
+
+
+def _in_this_interpreter(
+    here: PythonVersion, found: Container[PythonVersion], lacked: float
+) -> tuple[float, *tuple[str, ...]]:
+    """Score and evidence if the interpreter is known.
+
+    Args:
+        lacked: the score if it does not export the name.
+    """
+    if here in found:
+        embeds = "A program that embeds Python must link libpython."
+        return 0.45, f"Against it: this interpreter (CPython {here}) exports it. {embeds}"
+    this = f"This interpreter is CPython {here}."
+    if here.major == 2 and found:
+        built = "The file is built for Python 3, or with headers of a debug build of Python 2 (Py_DEBUG)."
+        return 0.72, this, built
+    return lacked, this
 
 
 def _interpreter(missing: MissingName) -> PythonVersion | None:

@@ -60,26 +60,12 @@ def causes(missing: MissingName) -> Candidates:
         return
     if here:
         form = min(here, key=_distance)
-        score = 0.9 if missing.position is not Position.NEVER else 0.8
-        if DifferenceKind.ENTITY in form.kinds:
-            score = 0.78
-        elif len(here) > 3:
-            # Many overloads: another exported one is weak evidence.
-            score -= 0.15
-        if _is_entry_point(missing) and missing.position is Position.AFTER:
-            score = min(score, 0.78)
-        elif missing.position is Position.BEFORE or (missing.position is Position.AFTER and missing.file.facts is None):
-            # The torch that the file was built for is stronger evidence; if the file was read, its other imports show
-            # that.
-            score = min(score, 0.81)
-        elif missing.position is Position.GAP and missing.file.facts is None and not missing.log.compiled_for:
-            score = min(score, 0.68)  # a file of an older torch is the likelier cause
+        score = _score_in_target(missing, form, len(here))
         where = f"torch {form.where}" if of_wheels else missing.target_label
     elif elsewhere:
         # Unknown target: the change is a fact, and its direction depends on the installed torch.
         form = min(elsewhere, key=_distance)
-        gone = not missing.in_newest_known
-        score = 0.53 if gone else 0.45
+        score = 0.45 if missing.in_newest_known else 0.53
         where = f"torch {form.where}"
     else:
         return
@@ -97,6 +83,28 @@ def causes(missing: MissingName) -> Candidates:
         tuple(evidence),
         partial(torch_fixes.rebuild_or_install, missing, missing.exported_in or ReleaseRanges()),
     )
+
+
+def _score_in_target(missing: MissingName, form: RelatedExport, overloads: int) -> float:
+    """The score if the target exports a form.
+
+    Args:
+        overloads: number of forms that it exports.
+    """
+    score = 0.8 if missing.position is Position.NEVER else 0.9
+    if DifferenceKind.ENTITY in form.kinds:
+        score = 0.78
+    elif overloads > 3:
+        # Many overloads: another exported one is weak evidence.
+        score -= 0.15
+    if _is_entry_point(missing) and missing.position is Position.AFTER:
+        return min(score, 0.78)
+    if missing.position is Position.BEFORE or (missing.position is Position.AFTER and missing.file.facts is None):
+        # The torch that the file was built for is stronger evidence; if the file was read, its other imports show that.
+        return min(score, 0.81)
+    if missing.position is Position.GAP and missing.file.facts is None and not missing.log.compiled_for:
+        return min(score, 0.68)  # a file of an older torch is the likelier cause
+    return score
 
 
 def _is_entry_point(missing: MissingName) -> bool:

@@ -51,64 +51,85 @@ def causes(missing: MissingName) -> Candidates:
     if not counterparts:
         yield from _without_counterpart(missing, mine)
         return
-    other = "old" if mine == "new" else "new"
     from_source = _may_have_new_string(missing)
     here = [] if from_source else [form for form in counterparts if form.in_target]
-    counterpart = (here or counterparts)[0]
-    where = missing.target_label if here else f"torch {counterpart.where}"
-    evidence = [
-        f"The file imports {missing.shown} with {_WORDS[mine]}; {where} exports it with {_WORDS[other]}.",
-        f"Exported symbol: {counterpart.name}",
-    ]
-    score = 0.95
-    if not here:
-        score = 0.75
-        if missing.knowledge.target_is_before_index and _is_older_counterpart(missing, counterpart):
-            score = 0.88
-            evidence.append(
-                f"{missing.target_label} is older than the index: all known releases up to "
-                f"{counterpart.exported_in.last} have that form, so it has it too."
-            )
-        elif from_source:
-            # Such a build most likely has the C++11 ABI.
-            score = 0.86 if mine == "old" else 0.4
-            last = _last_release_with_old_string(missing)
-            evidence = [f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)]
-            if mine == "old" and last:
-                evidence.append(f"torch wheels on PyPI up to {last} use the old std::string.")
-            elif missing.target is not None and counterpart.exported_in.contains(missing.target.version):
-                score = _OF_ITS_VERSION
-                evidence.reverse()
-                evidence.append(f"Releases of its version export it with {_WORDS[other]}.")
-        elif (
-            missing.target is not None
-            and counterpart.in_target is False
-            and missing.target_library is None
-            and missing.target.cxx11_abi is not (mine == "old")
-        ):
-            score = 0.55
-            evidence.append(f"{missing.target_label} exports neither form.")
-        elif missing.target is None and not missing.exported_in:
-            evidence.append("No known build exports the form that the file imports.")
+    score, evidence = (
+        (0.95, _exported_with_other(missing, mine, here[0], missing.target_label))
+        if here
+        else _elsewhere(missing, mine, counterparts[0], from_source=from_source)
+    )
     abi = missing.knowledge.target_cxx11_abi
     if abi is not None:
-        agrees = abi == (mine == "new")
-        if agrees and _may_be_another_build(missing, mine):
-            score = _ANOTHER_BUILD
-            evidence.append(_another_build_text(missing))
-        elif agrees:
-            score = min(score, 0.3)
-            evidence.append(f"Against it: {missing.target_label} is also built with {_WORDS[mine]}.")
-        else:
-            score = 0.93 if not missing.knowledge.exact else score
-            evidence.append(
-                f"{missing.target_label} is built with {_WORDS[other]} and exports no torch symbol with the other "
-                f"std::string."
-            )
+        score, sentence = _by_target_abi(missing, mine, score, agrees=abi == (mine == "new"))
+        evidence = (*evidence, sentence)
     elif missing.target is not None and missing.position is Position.INSIDE and not from_source:
         score = min(score, 0.7)
-        evidence.append(f"Release builds of torch {missing.target.version} export this symbol; this build may not.")
-    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), partial(_fix, missing, mine))
+        release = missing.target.version
+        evidence = (*evidence, f"Release builds of torch {release} export this symbol; this build may not.")
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, partial(_fix, missing, mine))
+
+
+def _exported_with_other(missing: MissingName, mine: str, counterpart: RelatedExport, where: str) -> tuple[str, ...]:
+    return (
+        f"The file imports {missing.shown} with {_WORDS[mine]}; {where} exports it with {_WORDS[_other(mine)]}.",
+        f"Exported symbol: {counterpart.name}",
+    )
+
+
+def _other(abi: str) -> str:
+    return "old" if abi == "new" else "new"
+
+
+def _elsewhere(
+    missing: MissingName, mine: str, counterpart: RelatedExport, *, from_source: bool
+) -> tuple[float, tuple[str, ...]]:
+    """Score and evidence if other builds than the target export the counterpart."""
+    evidence = _exported_with_other(missing, mine, counterpart, f"torch {counterpart.where}")
+    target = missing.target
+    if missing.knowledge.target_is_before_index and _is_older_counterpart(missing, counterpart):
+        older = (
+            f"{missing.target_label} is older than the index: all known releases up to {counterpart.exported_in.last} "
+            f"have that form, so it has it too."
+        )
+        return 0.88, (*evidence, older)
+    if from_source:
+        return _from_source(missing, mine, counterpart)
+    if (
+        target is not None
+        and counterpart.in_target is False
+        and missing.target_library is None
+        and target.cxx11_abi is not (mine == "old")
+    ):
+        return 0.55, (*evidence, f"{missing.target_label} exports neither form.")
+    if target is None and not missing.exported_in:
+        return 0.75, (*evidence, "No known build exports the form that the file imports.")
+    return 0.75, evidence
+
+
+def _from_source(missing: MissingName, mine: str, counterpart: RelatedExport) -> tuple[float, tuple[str, ...]]:
+    """Score and evidence for a source build, which most likely has the C++11 ABI."""
+    score = 0.86 if mine == "old" else 0.4
+    imported, built = f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)
+    last = _last_release_with_old_string(missing)
+    if mine == "old" and last:
+        return score, (imported, built, f"torch wheels on PyPI up to {last} use the old std::string.")
+    if missing.target is not None and counterpart.exported_in.contains(missing.target.version):
+        released = f"Releases of its version export it with {_WORDS[_other(mine)]}."
+        return _OF_ITS_VERSION, (built, imported, released)
+    return score, (imported, built)
+
+
+def _by_target_abi(missing: MissingName, mine: str, score: float, *, agrees: bool) -> tuple[float, str]:
+    """The score and a sentence, from the std::string of the target: that of the file, or the other."""
+    if agrees and _may_be_another_build(missing, mine):
+        return _ANOTHER_BUILD, _another_build_text(missing)
+    if agrees:
+        return min(score, 0.3), f"Against it: {missing.target_label} is also built with {_WORDS[mine]}."
+    sentence = (
+        f"{missing.target_label} is built with {_WORDS[_other(mine)]} and exports no torch symbol with the other "
+        f"std::string."
+    )
+    return score if missing.knowledge.exact else 0.93, sentence
 
 
 # Classes that libc++ has in std::__1 (`NSt3__1...`).
