@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -24,8 +24,9 @@ from abiscan.model.platforms import own_key
 from abiscan.model.report import InputError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
     from abiscan.inputs.scratch import Scratch
     from abiscan.model.progress import Progress, Relay
@@ -130,20 +131,38 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
                 broken += [unsent] if unsent is not None else []
             except BaseException:
                 # Ctrl-C, an error, or a closed generator: do not wait for running batches.
-                pool.shutdown(wait=False, cancel_futures=True)
-                workers_left = [child for child in multiprocessing.active_children() if child not in others]
-                for child in workers_left:
-                    child.kill()
-                # The pool does not wait for them after `wait=False`.
-                for child in workers_left:
-                    child.join(_KILLED_SECONDS)
+                _end_workers(pool, others)
                 raise
-    # Artifacts that no batch reported: the file at which a worker died may be gone, which shifts the numbers of the
-    # rest.
-    for key in dict.fromkeys((each.targets, each.archives, each.environment) for each in broken):
-        sources = any(each.sources for each in broken if (each.targets, each.archives, each.environment) == key)
-        whole = Batch(key[0], archives=key[1], sources=sources, skip=frozenset(seen), environment=key[2])
+    for whole in _whole_batches(broken, seen):
         yield from note_seen(_alone(whole, quiet))
+
+
+def _end_workers(pool: ProcessPoolExecutor, others: Sequence[BaseProcess]) -> None:
+    """Kill the processes of a pool.
+
+    Args:
+        others: processes that were there before it.
+    """
+    import multiprocessing
+
+    pool.shutdown(wait=False, cancel_futures=True)
+    left = [child for child in multiprocessing.active_children() if child not in others]
+    for child in left:
+        child.kill()
+    # The pool does not wait for them after `wait=False`.
+    for child in left:
+        child.join(_KILLED_SECONDS)
+
+
+def _whole_batches(broken: Sequence[Batch], seen: set[str]) -> Iterator[Batch]:
+    """The artifacts that no batch reported: the file at which a worker died may be gone, which shifts the numbers of
+    the rest."""
+    wholes: dict[tuple[object, ...], list[Batch]] = {}
+    for each in broken:
+        wholes.setdefault((each.targets, each.archives, each.environment), []).append(each)
+    for first, *rest in wholes.values():
+        sources = any(each.sources for each in (first, *rest))
+        yield replace(first, part=0, parts=1, sources=sources, skip=frozenset(seen))
 
 
 def in_children(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:

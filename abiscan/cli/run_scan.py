@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.cli.exit_status import INTERRUPTED, PASS, STATUS
@@ -26,6 +27,8 @@ from abiscan.errors import UsageError
 from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from abiscan.analysis.merge import Finished
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.cli.command_line import CommandLine
@@ -34,6 +37,31 @@ if TYPE_CHECKING:
     from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
     from abiscan.report.style import Style
+
+
+class _Request(Struct, frozen=True):
+    """What a command line asks for.
+
+    Attributes:
+        targets: paths of this machine; what was fetched is below a directory of its own.
+        display_names: path of a fetched target -> its name in the report.
+        notes: on the policy.
+        earlier: the runs of --history.
+    """
+
+    line: CommandLine
+    targets: list[str]
+    display_names: dict[str, str]
+    policy: Policy
+    notes: tuple[str, ...]
+    baseline: Baseline | None
+    outputs: list[tuple[str, str | None]]
+    earlier: Sequence[RunSummary]
+
+    @property
+    def today(self) -> date | None:
+        """The day on which ignored findings may have expired; None if none are ignored."""
+        return today() if self.policy.ignores else None
 
 
 def run_scan(line: CommandLine) -> int:
@@ -47,10 +75,46 @@ def run_scan(line: CommandLine) -> int:
     """
     from abiscan.analysis.merge import ScanInterrupted
     from abiscan.gate.apply import apply
+
+    request = _request_of(line)
+    options = _scan_options(request)
+    if ("text", None) not in request.outputs:
+        for note in request.notes:
+            print_stderr(f"abiscan: {safe(note)}")
+    watch = None
+    if line.json_lines:
+        from abiscan.cli.events import print_event
+
+        watch = print_event
+    try:
+        found = _run(request.targets, options, line.jobs, watch)
+        published = None if line.baseline_release is None else _published(line, request.policy, found, options)
+    except ScanInterrupted as stop:
+        from abiscan.report.summary import count_line
+
+        # Only a complete run shows whether a baseline entry is stale.
+        partial = replace(apply(stop.report, request.policy, request.baseline, request.today), stale=())
+        print_stderr(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
+        return INTERRUPTED
+    found = replace(found, notes=(*request.notes, *found.notes))
+    report = apply(found, request.policy, request.baseline, request.today, published)
+    if line.write_baseline is not None:
+        from abiscan.gate.baseline import read_baseline, write_baseline
+
+        accepted = write_baseline(report)
+        write(line.write_baseline, accepted)
+        # Report what the next run reports, with the baseline that was just written.
+        written = read_baseline(accepted, line.write_baseline)
+        report = apply(found, request.policy, written, request.today, published)
+        print_stderr(f"abiscan: wrote the baseline {line.write_baseline}")
+    return _write_report(report, request)
+
+
+def _request_of(line: CommandLine) -> _Request:
+    """Read and check what the command line names, before anything is scanned."""
     from abiscan.inputs import read_target_list
     from abiscan.inputs.expand import is_fetched
     from abiscan.report import FORMATS
-    from abiscan.report.problems_text import PLACES
 
     cwd = os.getcwd()
     targets = [*line.targets]
@@ -75,59 +139,40 @@ def run_scan(line: CommandLine) -> int:
 
         asked, targets = targets, local_targets(targets, line)
         names = display_names(asked, targets)
-    target = line.write_baseline
-    if target is not None:
-        check_writable([target], [*targets, *line.inputs_from])
-    # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
-    matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
+    if line.write_baseline is not None:
+        check_writable([line.write_baseline], [*targets, *line.inputs_from])
+    return _Request(line, targets, names, policy, notes, baseline, outputs, earlier)
+
+
+def _scan_options(request: _Request) -> ScanOptions:
+    """The options of the scan, with what only some formats print."""
+    from abiscan.report.problems_text import PLACES
+
+    line, outputs = request.line, request.outputs
     # Without -v the text lists no imports, that for one file no operators, and that of a finding two places. To find
     # all of them in a large file takes as long as everything else.
     brief = line.verbose == 0 and all(name == "text" for name, _ in outputs)
-    operators, sites = len(targets) > 1 or not brief, PLACES[0] if brief else MAX_SITES
-    options = scan_options(
+    return scan_options(
         line,
-        files,
-        matrix=matrix,
-        operators=operators,
+        file_system(line.root),
+        # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
+        matrix=request.policy.require_torch is not None or any(name == "html" for name, _ in outputs),
+        operators=len(request.targets) > 1 or not brief,
         import_details=line.json_lines or not brief,
-        sites=sites,
-        display_names=names,
+        sites=PLACES[0] if brief else MAX_SITES,
+        display_names=request.display_names,
     )
-    if ("text", None) not in outputs:
-        for note in notes:
-            print_stderr(f"abiscan: {safe(note)}")
-    watch = None
-    if line.json_lines:
-        from abiscan.cli.events import print_event
 
-        watch = print_event
-    try:
-        found = _run(targets, options, line.jobs, watch)
-        published = None if line.baseline_release is None else _published(line, policy, found, options)
-    except ScanInterrupted as stop:
-        from abiscan.report.summary import count_line
 
-        # Only a complete run shows whether a baseline entry is stale.
-        partial = replace(apply(stop.report, policy, baseline, today() if policy.ignores else None), stale=())
-        print_stderr(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
-        return INTERRUPTED
-    found = replace(found, notes=(*notes, *found.notes))
-    day = today() if policy.ignores else None
-    report = apply(found, policy, baseline, day, published)
-    if target is not None:
-        from abiscan.gate.baseline import read_baseline, write_baseline
-
-        accepted = write_baseline(report)
-        write(target, accepted)
-        # Report what the next run reports, with the baseline that was just written.
-        report = apply(found, policy, read_baseline(accepted, target), day, published)
-        print_stderr(f"abiscan: wrote the baseline {target}")
-    write_outputs(outputs, line, lambda name, style: _render(report, name, style, earlier))
+def _write_report(report: Report, request: _Request) -> int:
+    """Write the report in each format, and return the exit status."""
+    line = request.line
+    write_outputs(request.outputs, line, lambda name, style: _render(report, name, style, request.earlier))
     if not line.quiet:
         from abiscan.report.text import summary_line
 
         print_stderr(f"abiscan: {summary_line(report, style_for(line, sys.stderr))}")
-    status = PASS if target is not None or line.exit_zero else STATUS[report.verdict.value]
+    status = PASS if line.write_baseline is not None or line.exit_zero else STATUS[report.verdict.value]
     if line.json_lines:
         from abiscan.cli.events import print_summary
 
