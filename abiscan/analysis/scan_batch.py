@@ -98,12 +98,11 @@ def scan_items(
     met: set[str] = set()
     # Path of the container of each group.
     opened: dict[str, str | None] = {}
-    number = silent = 0
+    silent = 0
     division = Division(batch.parts)
     progress = options.progress
     for item in found:
         if isinstance(item, Artifact):
-            number += 1
             group = item.group
             if batch.part == 0 and group.key not in met:
                 met.add(group.key)
@@ -121,17 +120,12 @@ def scan_items(
                 del container
             if progress is not None:
                 progress.at(item.display)
-            reports: tuple[ArtifactReport, ...] = ()
-            try:
-                reports = tuple(analyse(item, context))
+            reports = _check(item, context)
+            if isinstance(reports, InputError):
+                yield reports
+                reports = ()
+            else:
                 silent += not reports
-                if context.keeper is not None and item.kind is ArtifactKind.SHARED_OBJECT:
-                    context.keeper.keep(item)
-            except UnreadableFile as error:
-                if context.keeper is not None:
-                    context.keeper.refuse(item, error.reason)
-                yield InputError(error.path, error.reason)
-            context.loader.forget()
             large = item.disk_path is None and item.size > _LARGE
             yield ScannedArtifact(item.display, opened[group.key], reports)
             del item, group
@@ -150,16 +144,27 @@ def scan_items(
     yield BatchEnd(context.target.run_torch().target, (*notes, *context.notes()), silent)
 
 
-def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactReport]:
-    """The report of one artifact; none for a source without a finding.
+def _check(artifact: Artifact, context: AnalysisContext) -> tuple[ArtifactReport, ...] | InputError:
+    """The reports of one artifact, or why it cannot be read: one of a shared object, none of a source without a
+    finding. Facts of a shared object are kept if a registry run asks for them.
 
     Raises:
-        UnreadableFile: the file is not a valid shared object.
+        UnknownBuild: `--torch` does not name a known torch.
     """
-    if artifact.kind is ArtifactKind.SHARED_OBJECT:
-        yield analyse_shared_object(artifact, context)
-    else:
-        from abiscan.analysis.source_file import analyse_source
+    keeper = context.keeper
+    try:
+        if artifact.kind is not ArtifactKind.SHARED_OBJECT:
+            from abiscan.analysis.source_file import analyse_source
 
-        release = context.target.run_torch().target.version
-        yield from analyse_source(artifact, context.options.settings.files, release)
+            release = context.target.run_torch().target.version
+            return tuple(analyse_source(artifact, context.options.settings.files, release))
+        report = analyse_shared_object(artifact, context)
+        if keeper is not None:
+            keeper.keep(artifact)
+        return (report,)
+    except UnreadableFile as error:
+        if keeper is not None:
+            keeper.refuse(artifact, error.reason)
+        return InputError(error.path, error.reason)
+    finally:
+        context.loader.forget()

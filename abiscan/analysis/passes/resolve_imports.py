@@ -21,19 +21,8 @@ from abiscan.releases import Build
 
 
 def resolve_imports(record: FileRecord) -> None:
-    """Resolve in steps; each handles the imports that the earlier ones left missing."""
-    target, torch = record.target, record.torch
-    versions = target.pythons or target.possible
-    system = system_of(record.binary.machine)
-    pythons = [python for version in versions if (python := python_exports(version, system)) is not None]
-    if torch is not None and torch.installed and record.context.loader.serves(record.binary):
-        resolution = record.context.loader.resolve(record.binary, record.load_path, record.siblings)
-        if target.pythons:
-            from abiscan.loader.resolve_on_release import settle_python_names
-
-            settle_python_names(resolution, pythons)
-    else:
-        resolution = _on_release(record, pythons)
+    """Resolve in steps; each settles imports that the earlier ones left missing."""
+    resolution = _resolve(record)
     _settle_by_package(record, resolution)
     late_bound = _leave_open_what_is_called_late(record, resolution)
     record.package_scope = PackageScope(*_settle_by_dependents(record, resolution), late_bound)
@@ -49,6 +38,22 @@ def resolve_imports(record: FileRecord) -> None:
         resolution.missing_torch_libraries,
         _unfit_libraries(resolution, record),
     )
+
+
+def _resolve(record: FileRecord) -> Resolution:
+    """Resolve as the loader of this machine, if the torch is installed; else against the index."""
+    target, torch, loader = record.target, record.torch, record.context.loader
+    versions = target.pythons or target.possible
+    system = system_of(record.binary.machine)
+    pythons = [python for version in versions if (python := python_exports(version, system)) is not None]
+    if torch is None or not torch.installed or not loader.serves(record.binary):
+        return _on_release(record, pythons)
+    resolution = loader.resolve(record.binary, record.load_path, record.siblings)
+    if target.pythons:
+        from abiscan.loader.resolve_on_release import settle_python_names
+
+        settle_python_names(resolution, pythons)
+    return resolution
 
 
 def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolution:
