@@ -35,19 +35,24 @@ _OF_SHELL: Final = re.compile(
     r"(?:^|[|] )(?:cat|cp|cut|env|export|find|for|grep|head|ln|ls|mv|rm|sed|tail|tee|touch|unset|which|xargs)(?= )|"
     r"\$[({A-Z_]|^[A-Z_]{2,64}=|~/"
 )
-_TOOLKITS: Final = r"%ProgramFiles%\\NVIDIA GPU Computing Toolkit\\CUDA"
+_TOOLKITS: Final = r"%ProgramFiles%\NVIDIA GPU Computing Toolkit\CUDA"
+_TEMPLATE: Final = _TOOLKITS.replace("\\", r"\\")
+_IN_TOOLKIT: Final = (
+    r"/usr/local/cuda(?:-(?P<release>\d{1,2}\.\d|X\.Y))?(?P<file>(?:/\w[\w.]{0,32}){0,4})(?P<path>:\$PATH)?"
+    r"(?![\w/*.$:-])"
+)
 # Parts of commands. The installer of CUDA sets CUDA_PATH, and the programs are in PATH.
 _PARTS: Final = (
     (
         r"export CUDA_HOME=/usr/local/cuda-(\d{1,2}\.\d|X\.Y)(?:; export PATH=\$CUDA_HOME/bin:\$PATH)?",
-        rf'set "CUDA_HOME={_TOOLKITS}\\v\1" && set "CUDA_PATH={_TOOLKITS}\\v\1"',
+        rf'set "CUDA_HOME={_TEMPLATE}\\v\1" && set "CUDA_PATH={_TEMPLATE}\\v\1"',
     ),
     (
         r"export CUDA_HOME=/usr/local/cuda(?![\w/.-])"
         r"(?:; export PATH=\$CUDA_HOME/bin:\$PATH(?: CUDACXX=\$CUDA_HOME/bin/nvcc)?)?",
         'set "CUDA_HOME=%CUDA_PATH%"',
     ),
-    (r"\bls -d /usr/local/cuda\*", f'dir /b "{_TOOLKITS}"'),
+    (r"\bls -d /usr/local/cuda\*", f'dir /b "{_TEMPLATE}"'),
     (r"(?<![\w$(-])which(?: -a)? (?=\w)", "where "),
     (r" 2>&1 [|] tee ([\w.]{1,64})", r" > \1 2>&1"),
     (r"[|] grep -i ([\w.]{1,64})(?= |;|\Z)", r"| findstr /i \1"),
@@ -56,6 +61,7 @@ _PARTS: Final = (
     (r"find \. \$\(python -c [^\n]{1,120}\) -name '([\w*]{1,200})\.so'", r"dir /s /b \1.pyd"),
 )
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
+_GREP_IN_FILE: Final = r"grep -n(?: -m\d)? -E '(?P<words>[\w: |]{1,200})' (?P<file>[\w.]{1,64})"
 _ASSIGNMENT: Final = r"([A-Z_]{2,64})=(?:\"([^\"$`]{1,200})\"|([^\s\"'$/`]{0,200}))(?: |\Z)"
 _EXPORT: Final = re.compile(rf"export (?P<names>(?:{_ASSIGNMENT}){{1,8}})")
 _FOR_COMMAND: Final = re.compile(rf"(?P<names>(?:{_ASSIGNMENT}){{1,8}})(?P<command>[a-z][\s\S]*)")
@@ -69,6 +75,7 @@ _REMOVE: Final = re.compile(
 _REMOVED: Final = {
     '"${TRITON_CACHE_DIR:-$HOME/.triton/cache}"': r'rmdir /s /q "%USERPROFILE%\.triton\cache"',
     '"${TORCH_EXTENSIONS_DIR:-$HOME/.cache/torch_extensions}"': r'rmdir /s /q "%LOCALAPPDATA%\torch_extensions"',
+    "/tmp/torch_extensions": "",
     "*.so": "del *.pyd",
     "*.egg-info": 'for /d %d in (*.egg-info) do rmdir /s /q "%d"',
     "build": "rmdir /s /q build",
@@ -141,7 +148,19 @@ def _parts(command: str) -> list[list[str]]:
 def _with_parts(command: str) -> str:
     for pattern, form in _PARTS:
         command = re.sub(pattern, form, command)
-    return re.sub(_GREP, _findstr, command) if "grep -rn" in command else command
+    command = re.sub(_IN_TOOLKIT, _in_toolkit, command)
+    return re.sub(_GREP_IN_FILE, _findstr_in_file, re.sub(_GREP, _findstr, command))
+
+
+def _in_toolkit(found: re.Match[str]) -> str:
+    folder = rf"{_TOOLKITS}\v{found['release']}" if found["release"] else "%CUDA_PATH%"
+    file = found["file"].replace("/lib64", "/lib/x64").replace("/nvcc", "/nvcc.exe").replace("/", "\\")
+    return f'"{folder}{file}{";%PATH%" * bool(found["path"])}"'
+
+
+def _findstr_in_file(found: re.Match[str]) -> str:
+    words = " ".join(f'/c:"{word}"' for word in found["words"].split("|"))
+    return f"findstr /n {words} {found['file']}"
 
 
 def _findstr(found: re.Match[str]) -> str:
@@ -169,7 +188,7 @@ def _unset(found: re.Match[str]) -> str:
 
 def _remove(found: re.Match[str]) -> str:
     removed = [_REMOVED.get(name) for name in re.findall(r'"[^"]*"|\S+', found["names"])]
-    return " & ".join(map(str, removed)) if None not in removed else found[0]
+    return " & ".join(filter(None, removed)) if None not in removed else found[0]
 
 
 _COMMANDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
