@@ -41,6 +41,11 @@ def requirement_side(values: Values, _missing: MissingName) -> str | None:
     return outside(_wanted(values), values.get("here", "")) or None
 
 
+def range_has_end(values: Values, _missing: MissingName) -> str | None:
+    """Whether the range excludes later releases, as `<3` and `==1.2` do."""
+    return "yes" if outside(_wanted(values), "9999") else None
+
+
 def required_range(values: Values, _missing: MissingName) -> str | None:
     """The range in a sentence: `>=2.4,<3`."""
     return _wanted(values) or None
@@ -101,7 +106,7 @@ def torch_for_required_cuda(values: Values, missing: MissingName) -> str | None:
     return torch_commands.torch_of_variant(f"cu{release.replace('.', '')}", missing) if "." in release else None
 
 
-def required_package(values: Values, _missing: MissingName) -> str | None:
+def required_package(values: Values, missing: MissingName) -> str | None:
     """The command that installs a package in the range; OpenMMLab's installer chooses the wheel of its packages."""
     name, wanted = _distribution(values), _wanted(values)
     if name is None or not wanted:
@@ -109,6 +114,9 @@ def required_package(values: Values, _missing: MissingName) -> str | None:
     package = package_of_name(name)
     if package is not None and package.former is not None and outside(wanted, package.former.before) == "newer":
         name = package.former.name
+    if package is not None and package.cuda and outside(wanted, "9999") == "":
+        # Its builds for releases of CUDA are packages of other names.
+        return "\n".join(package_commands.install(package, missing))
     if name.startswith("mm"):
         chosen = "  # chooses the wheel for this torch and CUDA" if name.startswith("mmcv") else ""
         return f'pip install -U openmim && mim install "{name}{wanted}"{chosen}'
@@ -172,11 +180,15 @@ def module_with_name(values: Values, _missing: MissingName) -> str | None:
 
 
 def torch_of_triton(values: Values, missing: MissingName) -> str | None:
-    """The command that installs a torch with a triton that has the value `name`: `pip install "torch>=2.1"`."""
-    found = _names(values)
-    if found is None or found[0].package != "triton":
-        return None
-    wanted = _specifiers(*found, _here(found[0], missing))[-1]
+    """The command that installs a torch with a triton in the range `wanted`, or that has the value `name`:
+    `pip install "torch>=2.1"`."""
+    if values.get("name", "").lower() == "triton" and _wanted(values):
+        wanted = _wanted(values)
+    else:
+        found = _names(values)
+        if found is None or found[0].package != "triton":
+            return None
+        wanted = _specifiers(*found, _here(found[0], missing))[-1]
     torches = [torch for torch, triton in companions.TRITON_OF.items() if not wanted or within(wanted, (triton,))]
     if not torches:
         return None

@@ -207,7 +207,7 @@ def _functions_with(function: str, name: str) -> list[tuple[str, str]]:
 
 def known_package(_hit: Hit, values: Values) -> Values | None:
     """None, unless the package `project` is in the catalogue."""
-    package = package_of_name(values["project"])
+    package = package_of_name(values["project"].replace(" ", "_"))
     return None if package is None or package.name == "torch" else {}
 
 

@@ -26,7 +26,7 @@ _MOST: Final = 8
 # Numbers of GPUs without a full stop: 80 is 8.0.
 _CAPABILITY: Final = re.compile(r"(?<![\d.])(\d{1,2})(\d)(?![\d.])")
 _OPPOSITE: Final = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
-_REFUSED: Final = {"older": ">", "newer": "<", "below": ">="}
+_REFUSED: Final = {"older": ">", "newer": "<", "below": ">=", "at-most": ">"}
 
 
 class _Requirement(Struct, frozen=True):
@@ -84,7 +84,7 @@ def _requirements(text: str, knowledge: Knowledge) -> Iterator[_Requirement]:
 def _refusals(text: str) -> Iterator[_Requirement]:
     for value, found in matches_and_values("refusal", text):
         sign, number = re.match(r"([<>=]{0,2}) ?[vV]?(.+)", found["here"]).groups()  # type: ignore[union-attr]
-        here = "" if sign in _OPPOSITE or value == "below" else number
+        here = "" if sign in _OPPOSITE or value in ("below", "at-most") else number
         refused = _OPPOSITE.get(sign) or _REFUSED.get(value)
         wanted = f"{refused}{number}" if refused else f"!={number}{'' if number.count('.') > 1 else '.*'}"
         if is_range(wanted) and _tells_failure(found):

@@ -92,7 +92,9 @@ def log_facts(text: str) -> LogFacts:
         is_conda=is_shown("is_conda", text),
         installer=_installer(text),
         mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
-        library_files={path.rpartition("/")[2]: path for path in values("library_file", text)},
+        library_files={}
+        if is_shown("lists_places_without_library", text)
+        else {path.rpartition("/")[2]: path for path in values("library_file", text)},
         is_python_build=is_shown("is_python_build", text),
         is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
         first_use=only_value(values("folder_of_first_use", text)),
