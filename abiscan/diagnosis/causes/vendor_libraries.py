@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
@@ -71,40 +72,40 @@ def causes(missing: MissingName) -> Candidates:
     elif vendor.cuda:
         yield from _cuda(missing, vendor)
     elif missing.reference.version is None or missing.file.facts is not None:
-        if missing.name.startswith(_OF_MKL) and (missing.file.is_torch_itself or not missing.file.path):
-            product = vendor.product
-            yield from row_causes("torch-of-conda-with-newer-mkl", missing, symbol=missing.name, product=product)
-            return
-        of_plugin = missing.file.base_name.startswith("libtorch") and not missing.file.is_torch_itself
-        if of_plugin and missing.file.facts is None and vendor.library in _OF_PLUGINS:
-            # Plug-ins link the libraries that they call: another release is installed.
-            yield from _other_copy(missing, vendor, 0.85)
-            yield from _not_linked(missing, vendor, 0.5)
-            return
-        if missing.file.facts is None and not missing.reference.link_time and _is_of_another_release(missing, vendor):
-            yield from _other_release(missing, vendor)
-            yield from _not_linked(missing, vendor, 0.5)
-            return
-        if _is_built_elsewhere(missing) and not missing.file.base_name.startswith("libmkl_"):
-            yield from row_causes(
-                "library-of-vendor-lacks-symbol",
-                missing,
-                owner_text=_owner_text(missing, vendor),
-                file=missing.file.base_name,
-                path=missing.file.path,
-                vendor_library=vendor.library,
-            )
-            yield from _not_linked(missing, vendor, 0.5)
-            return
-        if is_of_dyld(missing) and vendor.library in _OF_LIBSYSTEM:
-            yield from row_causes("symbol-of-libsystem-missing", missing)
-            return
-        if _is_openmp_of_macos(missing, vendor):
-            yield from _other_copy(missing, vendor, 0.6)
-            yield from _not_linked(missing, vendor, 0.5)
-            return
+        yield from _of_other_vendor(missing, vendor)
+
+
+def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
+    """The causes of a symbol of another vendor than NVIDIA, by the file that needs it."""
+    file, product, is_read = missing.file, vendor.product, missing.file.facts is not None
+    of_plugin = file.base_name.startswith("libtorch") and not file.is_torch_itself
+    if missing.name.startswith(_OF_MKL) and (file.is_torch_itself or not file.path):
+        yield from row_causes("torch-of-conda-with-newer-mkl", missing, symbol=missing.name, product=product)
+    elif not is_read and of_plugin and vendor.library in _OF_PLUGINS:
+        # Plug-ins link the libraries that they call: another release is installed.
+        yield from _other_copy(missing, vendor, 0.85)
+        yield from _not_linked(missing, vendor, 0.5)
+    elif not is_read and not missing.reference.link_time and _is_of_another_release(missing, vendor):
+        yield from _other_release(missing, vendor)
+        yield from _not_linked(missing, vendor, 0.5)
+    elif _is_built_elsewhere(missing) and not file.base_name.startswith("libmkl_"):
+        yield from row_causes(
+            "library-of-vendor-lacks-symbol",
+            missing,
+            owner_text=_owner_text(missing, vendor),
+            file=file.base_name,
+            path=file.path,
+            vendor_library=vendor.library,
+        )
+        yield from _not_linked(missing, vendor, 0.5)
+    elif is_of_dyld(missing) and vendor.library in _OF_LIBSYSTEM:
+        yield from row_causes("symbol-of-libsystem-missing", missing)
+    elif _is_openmp_of_macos(missing, vendor):
+        yield from _other_copy(missing, vendor, 0.6)
+        yield from _not_linked(missing, vendor, 0.5)
+    else:
         yield from _not_linked(missing, vendor, 0.8)
-        if missing.file.facts is None:
+        if not is_read:
             yield from _other_copy(missing, vendor, 0.45)
 
 
@@ -294,53 +295,66 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
             f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the release that it was "
             f"built with: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
         )
-    line = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
-    if (
-        missing.name.startswith(_OF_NVCC)
-        and missing.file.facts is None
-        and (not missing.file.path or _is_extension(missing))
-    ):
-        shows = "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release"
-        since, own = cuda_since(missing.name), _cuda_before_since(missing)
-        which = f", which is older than {since}" if since is not None else ""
-        line = (
-            f"{shows}\nBuild with the nvcc of torch's CUDA{which}: export CUDA_HOME=/usr/local/cuda-{own or 'X.Y'}; "
-            f"{extension_fixes.rebuild(missing)}\nor: {line}"
-        )
+    installed = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
+    may_be_built = not missing.file.path or _is_extension(missing)
+    if missing.name.startswith(_OF_NVCC) and missing.file.facts is None and may_be_built:
+        since = cuda_since(missing.name)
+        installed = f"{_build_with_its_nvcc(missing, since)}\nor: {installed}"
         if since is not None:
-            return f"{line}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"
+            return f"{installed}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"
     if not vendor.distribution:
-        return line
-    of_release = re.search(_RELEASE_IN_NAME, missing.name)
-    distribution = None if of_release is None else cuda_distribution(vendor, int(of_release[1]))
-    if of_release is not None and distribution is not None:
-        line += (
-            f'\nor: pip install --upgrade "{distribution}"  # the symbol is of CUDA {of_release[1]}.{of_release[2]}: '
-            f"an older lib{vendor.library} lacks it"
-        )
+        return installed
     both = _of_two_releases(missing, vendor)
     if both:
         return _keep_one(missing, both)
+    return "\n".join(_cuda_ways(missing, vendor, installed))
+
+
+def _build_with_its_nvcc(missing: MissingName, since: str | None) -> str:
+    """The command that builds with the nvcc of torch's CUDA.
+
+    Args:
+        since: the first CUDA release that generates calls of the symbol, if known.
+    """
+    older = f", which is older than {since}" if since is not None else ""
+    return (
+        "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release\n"
+        f"Build with the nvcc of torch's CUDA{older}: export CUDA_HOME=/usr/local/cuda-"
+        f"{_cuda_before_since(missing) or 'X.Y'}; {extension_fixes.rebuild(missing)}"
+    )
+
+
+def _cuda_ways(missing: MissingName, vendor: Vendor, installed: str) -> Iterator[str]:
+    """The ways to load another release of a library that torch's packages install.
+
+    Args:
+        installed: the way to load the installed one.
+    """
     newer = _of_newer_cuda(missing, vendor)
-    if newer:
-        line = "\n".join((*newer, f"or, if torch.version.cuda is late enough: {line}"))
+    yield from newer
+    yield f"or, if torch.version.cuda is late enough: {installed}" if newer else installed
+    of_release = re.search(_RELEASE_IN_NAME, missing.name)
+    distribution = None if of_release is None else cuda_distribution(vendor, int(of_release[1]))
+    if of_release is not None and distribution is not None:
+        yield (
+            f'or: pip install --upgrade "{distribution}"  # the symbol is of CUDA {of_release[1]}.{of_release[2]}: '
+            f"an older lib{vendor.library} lacks it"
+        )
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
-    line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
+    yield f"or: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
     release = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
     if release is not None and vendor.library in _OF_CONDA:
-        line += (
-            f'\nor, in a conda environment: conda install -c nvidia "{_OF_CONDA[vendor.library]}={release[1]}.*"  # if '
+        yield (
+            f'or, in a conda environment: conda install -c nvidia "{_OF_CONDA[vendor.library]}={release[1]}.*"  # if '
             f"another release is there (conda list)"
         )
     of_file = vendor_of_library(missing.file.file_name)
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
-        line += (
-            f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must have the same CUDA "
-            f"release"
-        )
-    return (
-        f"{line}\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
+        both = f"{of_file.distribution} and {vendor.distribution}"
+        yield f"pip list | grep {_STEM}  # {both} must have the same CUDA release"
+    yield (
+        f"pip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
         "  # lists every copy: keep the one that torch requires"
     )
 
