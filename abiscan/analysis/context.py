@@ -20,7 +20,8 @@ from abiscan.model.platforms import own_key
 from abiscan.model.report import InputError
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.index import with_earlier
-from abiscan.target.resolver import TargetRequest, TargetResolver
+from abiscan.target.resolver import TargetResolver
+from abiscan.target.target_request import TargetRequest
 from abiscan.target.torch_exports import TargetTorch
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource
 from abiscan.releases import Build
 from abiscan.releases.pythons import installable
 from abiscan.target.declared import Declared, DeclaredGpu
+from abiscan.target.target_request import TargetRequest
 from abiscan.target.torch_exports import TargetTorch
 
 
@@ -143,13 +144,11 @@ class FileTarget(Struct, frozen=True):
 def target_with(
     declared: Declared,
     chosen: TorchOfFile,
+    request: TargetRequest,
     here: PythonVersion | None,
-    releases: Sequence[str],
     *,
-    python_named: bool,
+    releases: tuple[str, ...],
     machine: str,
-    gpus: Sequence[TargetPart],
-    driver: TargetPart | None,
 ) -> FileTarget:
     """The target environment of a file with a torch.
 
@@ -157,13 +156,11 @@ def target_with(
         here: the CPython of the environment.
         releases: every known release for the file's architecture, oldest first.
         machine: key of its platform.
-        python_named: the environment was given on the command line: its CPython overrides the declaration.
-        gpus, driver: those that device code must support.
     """
     torch = chosen.torch
     installed = torch is not None and torch.installed
-    named = here if python_named or not (declared.pythons or declared.other_python) else None
-    release_pythons = PythonsOfRelease(declared, named, tuple(releases))
+    named = here if request.python_named or not (declared.pythons or declared.other_python) else None
+    release_pythons = PythonsOfRelease(declared, named, releases)
     is_linux = system_of(machine) is OperatingSystem.LINUX
     # An interpreter for another system is not opened: its exports are those of the table.
     served = (
@@ -175,28 +172,28 @@ def target_with(
     release = None if torch is None else torch.target.version
     pythons = () if served else release_pythons.for_release(release)
     possible = () if served else release_pythons.possible(release)
-    if not is_linux:
-        platform: TargetPart | None = TargetPart(
-            platform_of(machine).shown, TargetSource.FILE, "the format and architecture of the file"
-        )
-    elif declared.glibc is not None and not installed:
-        oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
-        platform = TargetPart(oldest, TargetSource.TAG, "from the platform tag")
-    elif installed:
-        platform = TargetPart("this machine's", TargetSource.MACHINE, "the torch is installed here")
-    else:
-        platform = None
     environment = TargetEnvironment(
         torch=chosen.part,
         # The notes of the run cover these.
         torch_build=None if torch is None else replace(torch.target, note=None, python=None),
-        python=_python(declared, here, python_named=python_named),
+        python=_python(declared, here, python_named=request.python_named),
         gpu=_gpu(chosen),
-        platform=platform,
-        device=_device(gpus),
-        driver=driver,
+        platform=_platform(declared, machine, is_installed=installed),
+        device=_device(request.gpus),
+        driver=request.driver,
     )
     return FileTarget(declared, chosen, environment, pythons, possible, release_pythons)
+
+
+def _platform(declared: Declared, machine: str, *, is_installed: bool) -> TargetPart | None:
+    if system_of(machine) is not OperatingSystem.LINUX:
+        shown = platform_of(machine).shown
+        return TargetPart(shown, TargetSource.FILE, "the format and architecture of the file")
+    if is_installed:
+        return TargetPart("this machine's", TargetSource.MACHINE, "the torch is installed here")
+    if declared.glibc is None:
+        return None
+    return TargetPart(f"glibc {declared.glibc[0]}.{declared.glibc[1]}", TargetSource.TAG, "from the platform tag")
 
 
 def _device(gpus: Sequence[TargetPart]) -> TargetPart | None:

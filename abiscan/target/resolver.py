@@ -12,9 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.environment.installed_torch import InstalledTorch
-from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
-from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import Artifact
 from abiscan.model.target import TargetPart, TargetSource
 from abiscan.releases import ReleaseIndex
@@ -23,27 +21,9 @@ from abiscan.target.declared import Declared, declared_by
 from abiscan.target.declared_release import find_declared_release, is_for_environment
 from abiscan.target.file_target import FileTarget, TorchOfFile, target_with
 from abiscan.target.run_torch import FALLBACK_MACHINE, RunTorch, find_run_torch
+from abiscan.target.target_request import TargetRequest
 from abiscan.target.torch_exports import TargetTorch, released_torch, torch_for_machine
 from abiscan.wheel.metadata import ContainerKind
-
-
-class TargetRequest(Struct, frozen=True):
-    """The target options of the user.
-
-    Attributes:
-        torch: value of `--torch`.
-        environment: interpreter and its packages; None if there is none.
-        python_named: whether `--python` was given: its CPython overrides the declarations of files.
-        gpus, driver: those that device code must support.
-        files: file system for paths.
-    """
-
-    torch: str | None = None
-    environment: PythonEnvironment | None = None
-    python_named: bool = False
-    gpus: tuple[TargetPart, ...] = ()
-    driver: TargetPart | None = None
-    files: FileSystem = HERE
 
 
 class _Question(Struct, frozen=True):
@@ -89,15 +69,12 @@ class TargetResolver:
             UnknownBuild: `--torch` names no known torch.
         """
         if self._of_run is None:
-            request = self.request
             self._of_run = find_run_torch(
-                request.torch,
-                request.environment,
+                self.request,
                 self._open_index,
                 machine,
                 full_index=self._open_full_index,
                 read_archive=self._read_archive,
-                files=request.files,
                 anywhere=anywhere,
             )
         return self._of_run
@@ -143,16 +120,7 @@ class TargetResolver:
         if not installed and not request.python_named:
             here = None  # libraries beside a release do not depend on the interpreter that runs abiscan
         releases = dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))
-        return target_with(
-            declared,
-            chosen,
-            here,
-            tuple(releases),
-            python_named=request.python_named,
-            machine=machine,
-            gpus=request.gpus,
-            driver=request.driver,
-        )
+        return target_with(declared, chosen, request, here, releases=tuple(releases), machine=machine)
 
     def named_torch(self, question: _Question) -> TorchOfFile | None:
         """The torch of `--torch`."""

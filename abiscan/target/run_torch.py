@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from abiscan.environment.installed_torch import InstalledTorch, find_torches, read_torch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
-from abiscan.filesystem import HERE, FileSystem
+from abiscan.filesystem import FileSystem
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import is_version
 from abiscan.releases import Build, ReleaseIndex
+from abiscan.target.target_request import TargetRequest
 
 # The architecture of a version before a file is read.
 FALLBACK_MACHINE = "x86_64"
@@ -41,32 +42,30 @@ class RunTorch(Struct, frozen=True):
 
 
 def find_run_torch(
-    spec: str | None,
-    environment: PythonEnvironment | None,
+    request: TargetRequest,
     index: Callable[[], ReleaseIndex],
     machine: str,
     *,
     full_index: Callable[[], ReleaseIndex] | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
-    files: FileSystem = HERE,
     anywhere: bool = False,
 ) -> RunTorch:
     """Find the torch that `--torch SPEC` means.
 
     Args:
-        spec: a version; the path of a torch, a libtorch or a torch wheel; `installed`; `declared` for the newest build
-            of the index (`find_declared_release` handles the declarations of files); None for the installed torch, else
-            the newest build.
+        request: its `torch` is a version; the path of a torch, a libtorch or a torch wheel; `installed`; `declared`
+            for the newest build of the index (`find_declared_release` handles the declarations of files); None for the
+            installed torch, else the newest build.
         index: opens the release index; called only if needed.
         full_index: opens the one with the earlier releases, for versions before those of `index`.
         machine: architecture of a version.
         read_archive: indexes a torch wheel or libtorch archive, by its path.
-        files: file system for paths.
         anywhere: whether a version with a label may be one that only other architectures have.
 
     Raises:
         UnknownBuild: there is no such torch; the message lists the known ones.
     """
+    spec, environment, files = request.torch, request.environment, request.files
     if spec in (None, "installed", "declared"):
         found = find_torches(environment) if environment is not None and spec != "declared" else ()
         if found:

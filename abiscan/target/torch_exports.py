@@ -15,6 +15,7 @@ from abiscan.ownership.torch_names import accelerator_of
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
 from abiscan.target.run_torch import RunTorch, find_run_torch, released_target
+from abiscan.target.target_request import TargetRequest
 
 
 class TargetTorch(Struct, frozen=True):
@@ -65,7 +66,7 @@ def torch_for_machine(
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
         spec = chosen.spec or chosen.target.version
-        other = find_run_torch(spec, environment, lambda: index, machine, full_index=full_index)
+        other = find_run_torch(TargetRequest(spec, environment), lambda: index, machine, full_index=full_index)
     except UnknownBuild:
         return None
     assert other.build is not None

@@ -12,6 +12,7 @@ from abiscan.model.target import TorchKind
 from abiscan.releases import ReleaseIndex
 from abiscan.releases.add import read_archive
 from abiscan.target.run_torch import find_run_torch
+from abiscan.target.target_request import TargetRequest
 
 
 def _no_index() -> ReleaseIndex:
@@ -36,18 +37,18 @@ def test_a_wheel_is_read_once(wheel: Path, tmp_path: Path) -> None:
         return read_archive(Path(path), cache, seen.append)
 
     for _again in range(2):
-        chosen = find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
+        chosen = find_run_torch(TargetRequest(str(wheel)), _no_index, "x86_64", read_archive=read)
         assert (chosen.target.kind, chosen.target.version, chosen.target.variant) == (TorchKind.PATH, "2.6.0", "cpu")
         assert chosen.index is not None
         assert chosen.build is not None
     assert seen.count("libc10.so") == 1
     # New contents with the same name are read again, and so is a damaged copy.
     wheel.touch()
-    find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
+    find_run_torch(TargetRequest(str(wheel)), _no_index, "x86_64", read_archive=read)
     assert seen.count("libc10.so") == 2
     for kept in cache.rglob("*.idx"):
         kept.write_bytes(b"damaged")
-    find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
+    find_run_torch(TargetRequest(str(wheel)), _no_index, "x86_64", read_archive=read)
     assert seen.count("libc10.so") == 3
 
 
@@ -61,4 +62,6 @@ def test_a_path_without_torch_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.whl"
     path.write_bytes(b"no zip")
     with pytest.raises(UnknownBuild, match="neither a wheel"):
-        find_run_torch(str(path), None, _no_index, "x86_64", read_archive=lambda p: read_archive(Path(p), None))
+        find_run_torch(
+            TargetRequest(str(path)), _no_index, "x86_64", read_archive=lambda p: read_archive(Path(p), None)
+        )

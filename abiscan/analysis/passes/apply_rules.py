@@ -169,21 +169,21 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
         return
     if record.loader.torch_fails and not record.concerns_torch:
         return  # it may be loaded without torch
-    from abiscan.rules.computed.loader_refuses import find_refusal
+    from abiscan.rules.computed.loader_refuses import RefusalSubject, find_refusal
 
     # Needed libraries in the directory of the file, whether or not the loader searches there.
     place = posixpath.dirname(record.artifact.disk_path or record.artifact.package_path)
     beside = tuple(n.soname for n in record.needed if n.found is not None and posixpath.dirname(n.found) == place)
-    yield from find_refusal(
-        rule("loader-refuses"),
+    subject = RefusalSubject(
+        record.module,
         record.loader,
         record.absent.all,
-        record.module,
         path=record.load_path,
         alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
         beside=beside,
         torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
     )
+    yield from find_refusal(rule("loader-refuses"), subject)
 
 
 def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Finding]) -> tuple[WhatIf, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from msgspec import Struct
+
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, StopKind
 from abiscan.ownership.gpu_libraries import is_driver
@@ -35,27 +37,30 @@ _FILE_DEFECTS = frozenset(
 )
 
 
-def find_refusal(
-    rule: Rule,
-    prediction: LoaderPrediction,
-    absent: Collection[str],
-    module: str,
-    *,
-    path: str,
-    alone: bool,
-    beside: Collection[str] = (),
-    torch: str = "torch",
-) -> Iterator[Finding]:
-    """One finding if the loader rejects the file, unless only a GPU driver is missing.
+class RefusalSubject(Struct, frozen=True):
+    """A file, and what the loader does with it.
 
-    Args:
-        absent: sonames of all libraries that were not found, including those after the first error.
+    Attributes:
         module: the module key of the file.
+        absent: sonames of all libraries that were not found, including those after the first error.
         path: as passed to dlopen.
         alone: whether the file itself is an input, not a wheel or package that contains it.
         beside: needed libraries in the directory of the file.
         torch: the installed one as a requirement (`torch==2.8.0`).
     """
+
+    module: str
+    prediction: LoaderPrediction
+    absent: Collection[str]
+    path: str
+    alone: bool
+    beside: Collection[str] = ()
+    torch: str = "torch"
+
+
+def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
+    """One finding if the loader rejects the file, unless only a GPU driver is missing."""
+    prediction, absent, alone = subject.prediction, subject.absent, subject.alone
     stop = prediction.stop
     if prediction.outcome is not LoaderOutcome.FAILS:
         return
@@ -71,14 +76,14 @@ def find_refusal(
         elif in_package:
             detail = f"{others[0]}: cannot open shared object file (needed by {stop.object})"
     # A damaged file fails on every machine.
-    damaged = stop is not None and stop.kind in _FILE_DEFECTS and stop.object == path
+    damaged = stop is not None and stop.kind in _FILE_DEFECTS and stop.object == subject.path
     severity = rule.severity if alone or damaged else Severity.WARNING
-    fix = _DAMAGED.format(object=path)
+    fix = _DAMAGED.format(object=subject.path)
     if prediction.torch_fails:
-        fix = _TORCH_FAILS.format(torch=torch)
+        fix = _TORCH_FAILS.format(torch=subject.torch)
     elif stop is not None:
-        is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in beside
+        is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)
         fix = template.format(object=stop.object, version=stop.version)
-    fields, identity = {"detail": detail, "target": fix}, (module, "" if stop is None else stop.kind)
+    fields, identity = {"detail": detail, "target": fix}, (subject.module, "" if stop is None else stop.kind)
     yield make_finding(rule, fields, identity, severity=severity)

@@ -6,7 +6,7 @@ import pytest
 
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 from abiscan.rules import rule
-from abiscan.rules.computed.loader_refuses import find_refusal
+from abiscan.rules.computed.loader_refuses import RefusalSubject, find_refusal
 
 
 @pytest.mark.parametrize(("beside", "lies_there"), [(("liba.so",), True), (("libb.so",), False), ((), False)])
@@ -14,7 +14,7 @@ def test_a_library_in_the_directory_of_the_file_needs_no_install(beside: tuple[s
     stop = LoaderStop(StopKind.LIBRARY_NOT_FOUND, "liba.so")
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop)
     (finding,) = find_refusal(
-        rule("loader-refuses"), prediction, ("liba.so",), "m", path="/x/m.so", alone=True, beside=beside
+        rule("loader-refuses"), RefusalSubject("m", prediction, ("liba.so",), "/x/m.so", alone=True, beside=beside)
     )
     assert "liba.so" in finding.message
     assert ("liba.so is next to the file" in finding.fix) is lies_there
@@ -26,7 +26,7 @@ def test_a_library_in_the_directory_of_the_file_needs_no_install(beside: tuple[s
 def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(kind: StopKind) -> None:
     stop = LoaderStop(kind, "liba.so", version="V_1")
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop)
-    (finding,) = find_refusal(rule("loader-refuses"), prediction, (), "m", path="/x/m.so", alone=True)
+    (finding,) = find_refusal(rule("loader-refuses"), RefusalSubject("m", prediction, (), "/x/m.so", alone=True))
     of_the_machine = {"library-not-found", "version-not-found", "undefined-symbol", "isa-level"}
     assert ("--torch" in finding.fix) is (kind in of_the_machine)
     assert "{" not in finding.fix
@@ -37,6 +37,6 @@ def test_a_torch_that_cannot_be_imported_is_installed_again_in_its_own_release()
         LoaderOutcome.FAILS, LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"), torch_fails=True
     )
     (finding,) = find_refusal(
-        rule("loader-refuses"), prediction, (), "m", path="/x/m.so", alone=True, torch="torch==2.8.0"
+        rule("loader-refuses"), RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0")
     )
     assert finding.fix.endswith("`pip install --force-reinstall torch==2.8.0`")
