@@ -98,21 +98,28 @@ def build_matrix(
     ]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
-    # Builds that stand for CUDA builds, whose exports are unknown.
     open_to_cuda = sum(1 << i for i, build in enumerate(builds) if index.stands_for_cuda(build))
     masks = _masks([n for n in needs.names if n not in unknown], histories, needs.homes, open_to_cuda)
     everywhere = (1 << len(builds)) - 1
     # Names that some build lacks; the others need no check per build.
     partial = [name for name, mask in masks.items() if mask != everywhere]
-    known = _Known(masks, frozenset(histories), {})
     linked = everywhere
     for name, reached in _in_scope(histories, scope).items():
         if name not in needs.homes:  # those are looked up in their home alone
             linked &= reached | ~masks[name]
     others = index.lookup(needs.own_names, needs.machine, of_others=True) if needs.own_names else {}
     own_reached = _in_scope(others, scope)
-    own = {name: own_reached.get(name, 0) for name in needs.own_names}
-    siblings = [(each, _sibling_mask(each, index, builds, scope, open_to_cuda)) for each in needs.siblings]
+    known = _Known(
+        masks,
+        frozenset(histories),
+        {},
+        open_to_cuda,
+        linked,
+        own={name: own_reached.get(name, 0) for name in needs.own_names},
+        siblings=tuple(
+            (each.library, _sibling_mask(each, index, builds, scope, open_to_cuda)) for each in needs.siblings
+        ),
+    )
     verdicts = []
     fits = []
     for position, build in enumerate(builds):
@@ -120,27 +127,13 @@ def build_matrix(
         missing = tuple(name for name in partial if not masks[name] & bit)
         is_open = bool(open_to_cuda & bit)
         lacking = tuple(s for s in needs.libraries if not build.ships(s) and not (is_open and accelerator_of(s)))
-        exporting = not missing and not lacking
-        fits.append(exporting)
-        state, reason = ReleaseState.LOADS, ""
-        if not exporting:
+        fits.append(not missing and not lacking)
+        if fits[-1]:
+            state, missing, reason = _beside_names(build, position, known, needs, otherwise)
+        else:
             wants_reason = reasons or build.key == target
-            state, reason = (
-                ReleaseState.FAILS,
-                _reason(build, position, missing, lacking, known) if wants_reason else "",
-            )
-        elif broken := next((each.library for each, mask in siblings if not mask & bit), None):
-            state, reason = ReleaseState.FAILS, f"needs {broken}, which does not load"
-        elif not linked & bit:
-            state, reason = ReleaseState.FAILS, "not linked to it"
-        elif unexported := tuple(name for name, mask in own.items() if not mask & bit):
-            exported = [own[name] for name in unexported if own[name]]
-            reason = _change(position, exported) if len(exported) == len(unexported) else "exported by none of them"
-            state, missing = ReleaseState.FAILS, unexported
-        elif otherwise is not None and (why := otherwise(build)):
-            state, reason = ReleaseState.FAILS, why
-        elif needs.gpu_libraries and not is_open and (gpu := unfit_gpu(needs.gpu_libraries, build.provided_libraries)):
-            state, reason = ReleaseState.OTHER_CUDA, f"has {gpu}"
+            state = ReleaseState.FAILS
+            reason = _reason(build, position, missing, lacking, known) if wants_reason else ""
         verdicts.append(
             ReleaseVerdict(
                 build=build.key,
@@ -234,12 +227,48 @@ def releases_exporting(
 
 
 class _Known(Struct, frozen=True):
-    """Facts about the names, looked up once for all builds: their builds, whether any exports them, their std::string
-    ABI (as far as needed)."""
+    """Facts about the names, looked up once for all builds. Bit i of a mask is build i.
+
+    Attributes:
+        masks: name -> the builds that export it; exported: the names that any exports; strings: their std::string ABI,
+            as far as needed.
+        open_to_cuda: builds that stand for CUDA builds, whose exports are unknown.
+        linked: builds on which a library that the file links exports each name.
+        own: the same of each name of unknown owner.
+        siblings: library of the package -> the builds that export all that it needs.
+    """
 
     masks: dict[str, int]
     exported: frozenset[str]
     strings: dict[str, str | None]
+    open_to_cuda: int
+    linked: int
+    own: dict[str, int]
+    siblings: tuple[tuple[str, int], ...]
+
+
+def _beside_names(
+    build: Build, position: int, known: _Known, needs: TorchNeeds, otherwise: Callable[[Build], str] | None
+) -> tuple[ReleaseState, tuple[str, ...], str]:
+    """State, missing names and reason on a build that exports every name and ships every library of torch."""
+    bit = 1 << position
+    broken = next((library for library, mask in known.siblings if not mask & bit), None)
+    if broken is not None:
+        return ReleaseState.FAILS, (), f"needs {broken}, which does not load"
+    if not known.linked & bit:
+        return ReleaseState.FAILS, (), "not linked to it"
+    unexported = tuple(name for name, mask in known.own.items() if not mask & bit)
+    if unexported:
+        exported = [known.own[name] for name in unexported if known.own[name]]
+        reason = _change(position, exported) if len(exported) == len(unexported) else "exported by none of them"
+        return ReleaseState.FAILS, unexported, reason
+    if otherwise is not None and (why := otherwise(build)):
+        return ReleaseState.FAILS, (), why
+    if needs.gpu_libraries and not known.open_to_cuda & bit:
+        gpu = unfit_gpu(needs.gpu_libraries, build.provided_libraries)
+        if gpu:
+            return ReleaseState.OTHER_CUDA, (), f"has {gpu}"
+    return ReleaseState.LOADS, (), ""
 
 
 def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:

@@ -55,18 +55,28 @@ def _choice(record: FileRecord, open_imports: Sequence[CheckedImport]) -> str:
 
 
 def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str]:
-    torch, matrix, problem, package = record.torch, record.matrix, record.problem, record.package_scope
+    problem = record.problem
     undecided = [b for b in record.imports if b.status is Status.UNDECIDED]
-    unfit, choice, loader = record.unfit_libraries, _choice(record, undecided), record.loader
     if isinstance(problem, LoaderStop):
         yield f"glibc refuses this file, with any torch: {problem.message}"
     elif problem is not None:
         yield f"unknown whether the loader accepts this file: {problem}"
+    yield from _on_torch(record, undecided)
+    yield from _on_undecided(record, undecided)
+    yield from failure_reasons
+    if record.verdict is ArtifactVerdict.FAILS and record.loader.outcome is LoaderOutcome.LOADS:
+        yield "the loader would load it here: this machine provides what the target lacks"
+
+
+def _on_torch(record: FileRecord, undecided: Sequence[CheckedImport]) -> Iterator[str]:
+    """The libraries that the target ships in another version, its choice, and what its index lacks."""
+    torch, matrix, unfit = record.torch, record.matrix, record.unfit_libraries
     if unfit and torch is not None:
         others = {soname: other_version_provided(soname, torch.exports.provided_libraries) for soname in unfit}
         needs = ", ".join(others)
         ships = ", ".join(dict.fromkeys(filter(None, others.values()))) or "another CUDA"
         yield f"needs {needs}; torch {torch.target.version}+{torch.target.variant} ships {ships}"
+    choice = _choice(record, undecided)
     if choice:
         yield choice
     elif torch is None and record.concerns_torch and record.verdict is ArtifactVerdict.UNDECIDED:
@@ -81,6 +91,11 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
         yield (
             f"{len(matrix.unknown)} imports are not recorded in the release index; releases are checked without them"
         )
+
+
+def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Iterator[str]:
+    """Where undecided imports may come from, and the libraries that were not found."""
+    torch, package, unfit = record.torch, record.package_scope, record.unfit_libraries
     absent = [soname for soname in record.absent.missing if not is_torch_library(soname) and soname not in unfit]
     if absent:
         imports = f"{len(undecided)} import{'s' * (len(undecided) > 1)} may come from " if undecided else ""
@@ -95,20 +110,16 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
         called = [each.demangled or each.name for each in record.imports if each.name in late]
         yield f"loads lazily: {len(late)} symbol{'s' * (len(late) > 1)} unresolved until called: {shortened(called)}"
     own = [b.name for b in undecided if b.owner in (Owner.OTHER, Owner.SELF) and b.name not in late]
-    open_ones = len(own)
     if own and not absent and not package.absent and not record.concerns_torch:
         yield f"not exported by its package, maybe by the program that loads it: {shortened(own)}"
-    if package.absent and not absent and open_ones:
+    if package.absent and not absent and own:
         names = ", ".join(package.absent)
         yield (
-            f"not checked: {open_ones} import{'s' * (open_ones > 1)} may come from {names}, which other files of the "
+            f"not checked: {len(own)} import{'s' * (len(own) > 1)} may come from {names}, which other files of the "
             f"package need and which {'was' if len(package.absent) == 1 else 'were'} not found"
         )
-    if loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
-        yield f"the loader would stop here only because the GPU driver is missing: {loader.error}"
-    yield from failure_reasons
-    if record.verdict is ArtifactVerdict.FAILS and loader.outcome is LoaderOutcome.LOADS:
-        yield "the loader would load it here: this machine provides what the target lacks"
+    if record.loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
+        yield f"the loader would stop here only because the GPU driver is missing: {record.loader.error}"
 
 
 def _unknown_python(record: FileRecord, names: list[str]) -> str:
