@@ -19,7 +19,7 @@ CHUNK: Final = 1 << 20
 # The same for a search by the second byte, which has few values for few targets: where most calls go to stubs, all
 # upper halves are alike. 53 MiB with a million of those take a third of the time.
 _PIECE: Final = 1 << 12
-_FEW: Final = 4
+_FEW: Final = 8
 # In less code for each page with targets, compiling the patterns takes longer than they save.
 _MANY_BYTES: Final = 1 << 18
 # Bytes of code after which searched pages are released: more than half of a library of 250 MB is code.

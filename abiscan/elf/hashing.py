@@ -61,11 +61,10 @@ def gnu_hashes(names: Sequence[bytes]) -> list[int]:
 
 @lru_cache(maxsize=32)
 def _masks(bits: int) -> tuple[int, ...]:
-    """Masks for integers of 2**bits bytes: the first and second byte of every two, the second and fourth pair of bytes
-    of every eight, and four bytes of every eight; fields of two bytes or more begin where `_polynomials` leaves
-    them."""
+    """Masks for integers of 2**bits bytes: the first byte of every two, the second pair of every four, and four bytes
+    of every eight; fields of two bytes or more begin where `_polynomials` leaves them."""
     masks = []
-    for first, kept, width in ((0, 1, 2), (1, 1, 2), (1, 2, 4), (3, 2, 4), (3, 4, 8)):
+    for first, kept, width in ((0, 1, 2), (1, 2, 4), (3, 4, 8)):
         mask = (1 << 8 * kept) - 1 << 8 * first
         # Doubled until long enough: making an integer from that many bytes takes six times as long.
         size = width
@@ -84,17 +83,18 @@ def _polynomials(names: list[bytes], longest: int) -> list[int]:
     # half of the integer.
     data = b"".join([words[at::columns] for at in range(columns - 1, -1, -1)])
     value = int.from_bytes(data, "little")
-    even, odd, even_pair, odd_pair, low = _masks(len(data).bit_length())
+    even, even_pair, low = _masks(len(data).bit_length())
     # Digits of one character become digits of two, four and eight. Each stays at the position of its higher half, 24
-    # bits up in the end, which saves the shifts.
-    value = (value & even) * (33 << 8) + (value & odd)
-    value = (value & even_pair) * (33**2 << 16) + (value & odd_pair)
+    # bits up in the end, which saves the shifts. `a * n + b` is `(a + b) + a * (n - 1)`, which saves a mask.
+    value += (value & even) * ((33 << 8) - 1)
+    value += (value & even_pair) * ((33**2 << 16) - 1)
     value = (value & low) * 33**4 + (value >> 32 & low)
     while columns > 1:
         half = columns + 1 >> 1
-        value &= low  # the hash is modulo 2**32
-        upper = value >> 64 * count * half
-        value += upper * pow(33, 8 * half, 1 << 32) - (upper << 64 * count * half)
+        size = 64 * count * half
+        low &= (1 << size) - 1
+        # The hash is modulo 2**32.
+        value = (value & low) + (value >> size & low) * pow(33, 8 * half, 1 << 32)
         columns = half
     value &= low & (1 << 64 * count + 24) - 1
     return list(struct.unpack(f"<{count}Q", (value >> 24).to_bytes(8 * count, "little")))

@@ -95,7 +95,7 @@ def check_names(elf: ElfFile, path: str) -> None:
     if elf.relocations and elf.symbols.raw(0) != _NO_SYMBOL:
         raise Undecidable(f"{path}: its symbol table begins with a symbol, where the loader expects none")
     # The loader reads the version of each symbol, even if it then looks nothing up.
-    highest = [max((info >> table.shift for info in table.others), default=0) for table in elf.relocations]
+    highest = [max(table.others, default=0) >> table.shift for table in elf.relocations]
     elf.symbols.version_numbers(highest)
     if elf.symbols.has_lost_name(elf.referred):
         raise Undecidable(f"{path}: a relocation refers to a symbol with a name outside of the string table")
@@ -134,8 +134,9 @@ def _optional(elf: ElfFile, table: RelocationTable) -> frozenset[int]:
     kinds = types_with(elf.machine, WordEffect.TLS_MODULE, WordEffect.TLS_OFFSET, WordEffect.STATIC_TLS) & table.types
     if not kinds:
         return frozenset()
-    named = (info for info in table.others if info & table.mask in kinds and info >> table.shift)
-    return frozenset(info for info in named if elf.symbols.raw(info >> table.shift).binding == STB_WEAK)
+    shift, mask = table.shift, table.mask
+    named = [info for info in table.others if info & mask in kinds and info >> shift]
+    return frozenset(info for info in named if elf.symbols.raw(info >> shift).binding == STB_WEAK)
 
 
 def _copied(elf: ElfFile, copies: list[RelocatedWord]) -> Iterator[int]:
