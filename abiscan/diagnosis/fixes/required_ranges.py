@@ -60,11 +60,14 @@ def outside(wanted: str, here: str) -> str | None:
             return ""
     except ValueError:
         return None
-    bounds = [order(each.version.removesuffix(".*")) for each in specifiers if each.operator != "!="]
-    known = [bound for bound in bounds if bound is not None]
+    bounds = [(each.operator, order(each.version.removesuffix(".*"))) for each in specifiers if each.operator != "!="]
+    known = [(operator, bound) for operator, bound in bounds if bound is not None]
     if not known:
         return None
-    return "older" if at < min(known) else "newer"
+    operator, lowest = min(known, key=lambda each: each[1])
+    # A release is before `>` of itself.
+    is_before = at < lowest or (operator == ">" and order(public) == lowest)
+    return "older" if is_before else "newer"
 
 
 def is_range(wanted: str) -> bool:
