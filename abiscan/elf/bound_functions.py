@@ -24,10 +24,13 @@ from abiscan.model.limits import MAX_CODE
 
 _SIGNATURE: Final = re.compile(rb"\([^\0]{0,2000}\) -> [^\0]{1,500}")
 _TENSOR: Final = b"torch.Tensor"
-_LOADS: Final = (rb"\x48\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]", rb"\x4c\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
-_LOAD: Final = re.compile(b"|".join(_LOADS))
+_LOADS: Final = (
+    (rb"\x48\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]", 3),
+    (rb"\x4c\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]", 3),
+)
+_LOAD: Final = re.compile(b"|".join(pattern for pattern, _size in _LOADS))
 _LOAD_RSI: Final = b"\x48\x8d\x35"
-_CALL: Final = (rb"\xe8",)
+_CALL: Final = ((rb"\xe8", 1),)
 _NAME: Final = re.compile(rb"[A-Za-z]\w{0,127}")
 _DISPLACEMENT: Final = struct.Struct("<i").unpack_from
 # Maximum number of signatures, names, bytes of code between a name and the signature, and calls between them.

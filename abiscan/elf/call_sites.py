@@ -97,11 +97,11 @@ def _offset(code: list[Segment], address: int) -> int:
 # Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r); call and jmp rel32.
 # Each begins with one fixed byte: the regular expression engine searches for one byte ten times as fast as for a set.
 _BY_SLOT = (
-    rb"\xff[\x15\x25]",
-    rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
-    rb"\x4c\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
+    (rb"\xff[\x15\x25]", 2),
+    (rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]", 3),
+    (rb"\x4c\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]", 3),
 )
-_DIRECT = (rb"\xe8", rb"\xe9")
+_DIRECT = ((rb"\xe8", 1), (rb"\xe9", 1))
 _CALL_OR_JUMP: Final = b"\xe8\xe9"
 
 

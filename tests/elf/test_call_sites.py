@@ -104,7 +104,7 @@ def test_targets_anywhere_in_64_bits_cost_nothing(few: int, monkeypatch: pytest.
     code = bytes(64) + b"\xe8" + (0x2000 - (base + 64 + 5)).to_bytes(4, "little", signed=True) + bytes(64)
     targets = {0x2000, 1 << 62, (1 << 64) - 8}
     began = time.process_time()
-    assert list(displacements(memoryview(code), base, [b"\xe8"], targets)) == [(64, 65, 0x2000)]
+    assert list(displacements(memoryview(code), base, [(b"\xe8", 1)], targets)) == [(64, 65, 0x2000)]
     part = range(len(code))
     found = [call for each in sorted(targets) for call in _windowed_calls(memoryview(code), base, each, part)]
     assert found == [(64, 0x2000)]
