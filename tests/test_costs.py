@@ -289,7 +289,7 @@ def test_a_scan_compiles_no_annotations() -> None:
         "try: run()\n"
         "except SystemExit: print(sorted(source for source in sources if isinstance(source, str)))"
     )
-    for name in ("good-extension.so", "old-string-extension.so"):
+    for name in ("good-extension.so", "old-string-extension.so", "build-run-path.so"):
         command = [sys.executable, "-c", program, str(GOOD.with_name(name))]
         ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
         assert ran.stdout.splitlines()[-1] == "[]"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.message_row import Catalogue, CodeCauses
+from abiscan.diagnosis.catalogue.cause_row import CodeCauses
+from abiscan.diagnosis.catalogue.message_row import Catalogue
 from tools.pattern_needs import needs_of
 from tools.read_catalogue import read_catalogue, read_code_causes
 
@@ -54,7 +55,7 @@ def code_causes() -> tuple[CodeCauses, ...]:
 
 
 def render_code_causes(_current: str) -> str:
-    """One line per row, for readable diffs."""
+    """One line per row, for readable diffs; by their ids."""
     unread = ("values", "commands")
-    rows = ({k: v for k, v in msgspec.to_builtins(row).items() if k not in unread} for row in code_causes())
-    return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n"
+    rows = {row.id: {k: v for k, v in msgspec.to_builtins(row).items() if k not in unread} for row in code_causes()}
+    return "{\n" + ",\n".join(f'"{name}": {msgspec.json.encode(row).decode()}' for name, row in rows.items()) + "\n}\n"

@@ -1,4 +1,5 @@
-"""Reads and checks the TOML files of the message catalogue: keys and types by `message_row.py`, the rest here."""
+"""Reads and checks the TOML files of the message catalogue: keys and types by `message_row.py` and
+`cause_row.py`, the rest here."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.message_row import Answer, AnswerCause, Catalogue, CodeCauses, Finder, Line, Message
+from abiscan.diagnosis.catalogue.cause_row import AnswerCause, CodeCauses, Line
+from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Message
 from abiscan.diagnosis.facts.computed_facts import FACTS
 from abiscan.diagnosis.readers import compiler_readers, function_readers, python_readers, wheel_readers
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this work tree, even if another is installed
 
 from abiscan.diagnosis.catalogue.cause_catalogue import title  # noqa: E402
-from abiscan.diagnosis.catalogue.message_row import Answer, Line, Message  # noqa: E402
+from abiscan.diagnosis.catalogue.cause_row import Line  # noqa: E402
+from abiscan.diagnosis.catalogue.message_row import Answer, Message  # noqa: E402
 from abiscan.diagnosis.facts.computed_facts import FACTS  # noqa: E402
 from abiscan.diagnosis.readings.match_messages import QUESTION  # noqa: E402
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition  # noqa: E402

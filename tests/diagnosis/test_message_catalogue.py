@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from abiscan.diagnosis.catalogue.cause_row import CodeCauses
 from abiscan.diagnosis.catalogue.load_messages import (
     answer_of_id,
     finder_of_name,
     load_catalogue,
     messages_by_anchor,
 )
-from abiscan.diagnosis.catalogue.message_row import CodeCauses, Example, Message
+from abiscan.diagnosis.catalogue.message_row import Example, Message
 from abiscan.diagnosis.facts.computed_facts import FACTS
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS

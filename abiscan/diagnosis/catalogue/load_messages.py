@@ -1,8 +1,7 @@
 """The message catalogue of this version, from `abiscan/data/messages.json.gz`, which `tools/generate.py` generates:
 parsing TOML takes longer than most answers."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 from collections.abc import Iterator, Mapping
 from functools import cache
 

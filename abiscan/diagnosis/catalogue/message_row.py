@@ -1,11 +1,11 @@
 """The rows of the message catalogue as values. The fields are the keys of `catalogue/messages/*.toml`."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 import enum
 
 from msgspec import Struct
 
+from abiscan.diagnosis.catalogue.cause_row import AnswerCause
 from abiscan.diagnosis.catalogue.pattern_need import Need
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner
@@ -31,20 +31,6 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     pass
 
 
-class Line(_Row, frozen=True, kw_only=True):
-    """A line of evidence or of a fix. A line with a place (`{gpu}`) whose value is absent is left out, unless the place
-    has a replacement text (`{gpu|X}`).
-
-    Attributes:
-        text: a template.
-        when: conditions that must all hold: `NAME` (the value is given), `NAME = TEXT`, `NAME < VERSION`, `NAME >=
-            VERSION`; a prefix `not` negates.
-    """
-
-    text: str
-    when: tuple[str, ...] = ()
-
-
 class Finder(_Row, frozen=True, kw_only=True):
     """An optional pattern whose named groups become values.
 
@@ -66,24 +52,6 @@ class Finder(_Row, frozen=True, kw_only=True):
     def is_question(self) -> bool:
         """Whether it searches what a person asks about the message: on its line, or, in a short text, on another."""
         return self.where is Where.LINE and (self.name.startswith("question-") or "(?P<asks_" in self.pattern)
-
-
-class AnswerCause(_Row, frozen=True, kw_only=True):
-    """A cause of an answer, if its conditions hold.
-
-    Attributes:
-        score: 0 to 1, ranks the causes of an answer. Confidence is high from 0.8, medium from 0.5.
-        when: see `Line`.
-        evidence: one fact per line.
-        fix: one command or instruction per line. A captured value needs a replacement text for unsafe values:
-            `{gpu|gfxNNN}`.
-    """
-
-    cause: CauseId
-    score: float = 0.6
-    when: tuple[str, ...] = ()
-    evidence: tuple[Line, ...]
-    fix: tuple[Line, ...]
 
 
 class Answer(_Row, frozen=True, kw_only=True):
@@ -110,21 +78,6 @@ class Answer(_Row, frozen=True, kw_only=True):
     only_alone: bool = False
     cause: tuple[AnswerCause, ...] = ()
     computed: tuple[str, ...] = ()
-
-
-class CodeCauses(_Row, frozen=True, kw_only=True):
-    """Causes that code finds, as in `catalogue/code_causes.toml`.
-
-    Attributes:
-        values: values that the code gives.
-        commands: those of them that are safe in a command.
-        cause: causes; those with conditions that hold are used.
-    """
-
-    id: str
-    values: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    cause: tuple[AnswerCause, ...]
 
 
 class Example(_Row, frozen=True, kw_only=True):

@@ -11,17 +11,22 @@ import msgspec
 from abiscan.data import read_table
 
 if TYPE_CHECKING:
-    from abiscan.diagnosis.catalogue.message_row import CodeCauses
+    from abiscan.diagnosis.catalogue.cause_row import CodeCauses
     from abiscan.diagnosis.missing_name import MissingName
     from abiscan.diagnosis.ranking import Candidates
 
 
 @cache
-def _rows() -> Mapping[str, CodeCauses]:
-    from abiscan.diagnosis.catalogue.message_row import CodeCauses
+def _stored_rows() -> dict[str, msgspec.Raw]:
+    """Rows by id, decoded on use: a file needs few."""
+    return read_table("code_causes.json", dict[str, msgspec.Raw])
 
-    rows = read_table("code_causes.json", tuple[CodeCauses, ...])
-    return {row.id: row for row in rows}
+
+@cache
+def _row(row: str) -> CodeCauses:
+    from abiscan.diagnosis.catalogue.cause_row import CodeCauses
+
+    return msgspec.json.decode(_stored_rows()[row], type=CodeCauses)
 
 
 def row_causes(
@@ -47,7 +52,7 @@ def row_causes(
     from abiscan.diagnosis.templates.templates import PlaceValues, fill_causes
 
     given = PlaceValues(values, missing, NAME_FACTS, commands)
-    for candidate in fill_causes(_rows()[row].cause, given):
+    for candidate in fill_causes(_row(row).cause, given):
         yield msgspec.structs.replace(
             candidate,
             evidence=(*evidence, *candidate.evidence),

@@ -13,7 +13,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 
 if TYPE_CHECKING:
-    from abiscan.diagnosis.catalogue.message_row import AnswerCause, Line
+    from abiscan.diagnosis.catalogue.cause_row import AnswerCause, Line
     from abiscan.diagnosis.missing_name import MissingName
     from abiscan.diagnosis.templates.name_facts import Facts
 
