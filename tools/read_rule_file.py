@@ -13,7 +13,7 @@ import msgspec
 from abiscan.errors import AbiscanError
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
-from abiscan.rules.rule import ImportPattern, Pattern, Per, Rule
+from abiscan.rules.rule import ImportPattern, Pattern, Rule
 
 # Template fields, by scope of the finding. `texts.py`, `engine.py` and `source` fill them.
 SYMBOL_FIELDS = frozenset(
@@ -88,7 +88,7 @@ def _problems(rule: Rule, name: str) -> Iterator[str]:
             yield f"references must be https links, not {link!r}"
     if not (rule.imports or rule.libraries or rule.sources or rule.computed):
         yield "it matches nothing: no import, library or source, and it is not computed"
-    if rule.per is Per.LIBRARY and not rule.libraries:
+    if rule.per == "library" and not rule.libraries:
         yield "per = 'library' needs a library pattern"
     for status in (Status.RESOLVED, Status.WEAK):
         if rule.severity_when.get(status) is Severity.ERROR:
@@ -114,7 +114,7 @@ def _template_fields(rule: Rule) -> frozenset[str]:
         return COMPUTED_FIELDS
     if rule.libraries:
         return LIBRARY_FIELDS
-    if rule.per is Per.FILE:
+    if rule.per == "file":
         return FILE_FIELDS
     return SYMBOL_FIELDS if rule.imports else SOURCE_FIELDS
 

@@ -16,7 +16,7 @@ from abiscan.model.words import shortened
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.rule import ExportState, ImportPattern, LibraryPattern, Per, Rule
+from abiscan.rules.rule import ExportState, ImportPattern, LibraryPattern, Rule
 from abiscan.rules.rule_subject import RuleSubject
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import (
@@ -58,7 +58,7 @@ def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Fin
     hits = _hits(rule, imports, subject)
     if not hits:
         return
-    if rule.per is Per.FILE:
+    if rule.per == "file":
         yield _file_finding(rule, hits, subject)
         return
     for imported, pattern in hits:
@@ -146,8 +146,8 @@ def _export_state(imported: CheckedImport, subject: RuleSubject) -> ExportState 
     if ranges is None or subject.span is None:
         return None
     if not ranges:
-        return ExportState.NEVER
-    return ExportState.OPEN if ranges.last == subject.span[1] else ExportState.CLOSED
+        return "never"
+    return "open" if ranges.last == subject.span[1] else "closed"
 
 
 def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> Severity:

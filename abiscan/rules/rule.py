@@ -4,50 +4,25 @@
 one file."""
 
 # Annotations are not postponed: msgspec would compile each of them before it reads the first value.
-import enum
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
 from abiscan.model.finding import RuleInfo, Severity
 from abiscan.model.imports import DemangledBy, Owner, Status
 
-
-class Per(enum.StrEnum):
-    """What one finding covers: a symbol, a needed library with the imports under it, or the whole file."""
-
-    SYMBOL = "symbol"
-    LIBRARY = "library"
-    FILE = "file"
-
-
-class ExportState(enum.StrEnum):
-    """In which releases a symbol is exported. CLOSED: in some, but not in the newest. OPEN: in the newest. NEVER: in
-    none. Unknown states match none of these."""
-
-    OPEN = "open"
-    CLOSED = "closed"
-    NEVER = "never"
-
-
-class Language(enum.StrEnum):
-    """The language of a source file, by its extension."""
-
-    CPP = "c++"
-    CUDA = "cuda"
-    HIP = "hip"
-
-
-class NameForm(enum.StrEnum):
-    """Names in sources. NAME, HEADER: earlier releases declare it, the target's headers do not. LATER: only later
-    releases declare it. DEPRECATED: every declaration of it is deprecated. CONSTANT: it returns a pointer or reference
-    to const, unlike in earlier releases."""
-
-    NAME = "name"
-    HEADER = "header"
-    LATER = "later"
-    DEPRECATED = "deprecated"
-    CONSTANT = "constant"
+Per = Literal["symbol", "library", "file"]
+"""What one finding covers: a symbol, a needed library with the imports under it, or the whole file."""
+ExportState = Literal["open", "closed", "never"]
+"""In which releases a symbol is exported. closed: in some, but not in the newest. open: in the newest. never: in none.
+Unknown states match none of these."""
+Language = Literal["c++", "cuda", "hip"]
+"""The language of a source file, by its extension."""
+NameForm = Literal["name", "header", "later", "deprecated", "constant"]
+"""Names in sources. name, header: earlier releases declare it, the target's headers do not. later: only later releases
+declare it. deprecated: every declaration of it is deprecated. constant: it returns a pointer or reference to const,
+unlike in earlier releases."""
 
 
 class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -212,7 +187,7 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
     message: str
     fix: str
-    per: Per = Per.SYMBOL
+    per: Per = "symbol"
     locate: bool = False
     bound_functions: bool = False
     severity_when: Mapping[Status, Severity] = {}

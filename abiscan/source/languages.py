@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from abiscan.rules.rule import Language
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from abiscan.rules.rule import Language
 
 # Other files of a source tree are not read.
-LANGUAGES = {
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), Language.CPP),
-    **dict.fromkeys((".cu", ".cuh"), Language.CUDA),
-    **dict.fromkeys((".hip", ".hiph"), Language.HIP),
+LANGUAGES: dict[str, Language] = {
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), "c++"),
+    **dict.fromkeys((".cu", ".cuh"), "cuda"),
+    **dict.fromkeys((".hip", ".hiph"), "hip"),
 }

@@ -143,7 +143,7 @@ class RemovedNames:
         if scope is None:
             return None
         form, absence = self._state(scope, name)
-        if form is not None and form is not NameForm.DEPRECATED:
+        if form is not None and form != "deprecated":
             return self._place(form, f"{scope}::{name}", at, absence)
         changed = self._changed_member(scope, name, at)
         if changed is not None or form is None:
@@ -156,13 +156,14 @@ class RemovedNames:
         called = angle_end(found, at + 1, len(found)) or at + 1
         if found.kinds[called : called + 1] != b"(":
             return None
-        form, suffix, shown = NameForm.NAME, TEMPLATE, "<T>()"
+        form: NameForm = "name"
+        suffix, shown = TEMPLATE, "<T>()"
         if called == at + 1:
-            form, suffix, shown = NameForm.CONSTANT, WRITABLE, "()"
+            form, suffix, shown = "constant", WRITABLE, "()"
         absence = self._declared.absence(scope, name + suffix, self._release)
         if absence is None or absence.last is None:
             return None
-        if form is NameForm.CONSTANT and not needs_writable(self._code, found.starts[at]):
+        if form == "constant" and not needs_writable(self._code, found.starts[at]):
             return None
         return self._place(form, f"{scope}::{name}{shown}", at, absence)
 
@@ -180,7 +181,7 @@ class RemovedNames:
             if absence is not None and absence.last is not None:
                 if any(each.macro(name) is not None or self._declares(each, name) for each in self._unit):
                     return None
-                return self._place(NameForm.NAME, name, at, absence)
+                return self._place("name", name, at, absence)
         return None
 
     def _header(self, at: int) -> FlaggedPlace | None:
@@ -192,7 +193,7 @@ class RemovedNames:
             return None
         if self._has_alternative(path, self._found.starts[at]):
             return None
-        return self._place(NameForm.HEADER, path, at, absence)
+        return self._place("header", path, at, absence)
 
     def _has_alternative(self, path: str, offset: int) -> bool:
         """Whether another branch of the condition around an include has the header at its new place."""
@@ -211,9 +212,9 @@ class RemovedNames:
     def _state(self, scope: str, name: str) -> tuple[NameForm | None, Absence | None]:
         absence = self._declared.absence(scope, name, self._release)
         if absence is not None:
-            return (NameForm.NAME if absence.last is not None else NameForm.LATER), absence
+            return ("name" if absence.last is not None else "later"), absence
         if self._declared.deprecated_since(scope, name, self._release) is not None:
-            return NameForm.DEPRECATED, None
+            return "deprecated", None
         return None, None
 
     def _is_own(self, scope: str, name: str) -> bool:
@@ -275,7 +276,7 @@ def _instead(successor: Successor | None, absence: Absence | None, form: NameFor
     """An imperative sentence without a period."""
     if successor is not None:
         return successor.advice
-    if form is NameForm.CONSTANT:
+    if form == "constant":
         return "Declare the result as a pointer or reference to const"
     if absence is not None and absence.last is None:
         return f"Compile with torch {absence.added_in} or later"

@@ -15,7 +15,7 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
 from abiscan.rules import RuleSubject, load_rules, rule, run, symbols_to_locate
 from abiscan.rules.element_types import type_code
-from abiscan.rules.rule import ImportPattern, LibraryPattern, Per, SourcePattern
+from abiscan.rules.rule import ImportPattern, LibraryPattern, SourcePattern
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import ranges_text, rewrite_symbols
 from abiscan.source import SourceRules, match_source
@@ -308,7 +308,7 @@ def test_every_field_that_a_template_may_name_is_filled() -> None:
     pattern = ImportPattern(base=("const_data_ptr",))
     symbols = replace(rule("const-data-ptr"), imports=(pattern,), **_naming(SYMBOL_FIELDS))
     assert run([symbols], importing)
-    assert run([replace(symbols, per=Per.FILE, **_naming(FILE_FIELDS))], importing)
+    assert run([replace(symbols, per="file", **_naming(FILE_FIELDS))], importing)
     assert run([replace(rule("missing-library"), libraries=(LibraryPattern(),), **_naming(LIBRARY_FIELDS))], library)
     sources = replace(symbols, sources=(SourcePattern(member=("f",)),), rewrites=(), **_naming(SOURCE_FIELDS))
     assert match_source("x.f();", "a.cpp", SourceRules([sources]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 
-from abiscan.rules.rule import Language
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
 
@@ -19,7 +18,7 @@ _POSTFIX = ("[", "(", ".", "->", "++", "--")
 
 def read_only_load(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`__ldg(p)` and `__ldcs(p)` to `*(p)`, which compiles for every type with CUDA and HIP."""
-    if place.pattern.languages == (Language.HIP,):
+    if place.pattern.languages == ("hip",):
         source = _source_of(written)
         if source is not None:
             return NotRewritten(f"hipify generates and overwrites it: run abiscan fix on its source, {source}")
