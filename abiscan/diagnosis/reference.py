@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Final
 
 from msgspec import Struct
 
@@ -11,6 +12,11 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import cpython_of
 from abiscan.ownership import torch_names
+
+A_PROGRAM: Final = "a program"
+"""The path of a file that a message shows to be a program without its name."""
+ANDROID_APP: Final = "/data/app/"
+"""The path of a file of an app: Android does not name the file that needs a library."""
 
 
 class Reference(Struct, frozen=True):

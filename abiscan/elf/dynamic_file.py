@@ -7,9 +7,9 @@ methods.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
@@ -71,6 +71,7 @@ class DynamicFile:
         path: as given by the user; used in messages.
         mapped: path of the file on disk that `buffer` maps.
         image, dynamic, symbols: the layers below, for code that needs the raw tables.
+        kept: what functions of other rooms compute once for a file, by function.
 
     Raises:
         UnreadableFile: it is another kind of file; the message names it.
@@ -97,6 +98,7 @@ class DynamicFile:
             )
         self.dynamic: Dynamic = read_dynamic(self.image)
         self.symbols = SymbolTable(self.image, self.dynamic)
+        self.kept: dict[Callable[..., object], Any] = {}
 
     # --- plain facts --------------------------------------------------------------------------------------------
 

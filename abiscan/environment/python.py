@@ -7,6 +7,7 @@ nothing is started.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 from collections.abc import Mapping
@@ -296,7 +297,8 @@ def _pth_directories(site: str, files: FileSystem) -> list[str]:
         return []
     for name in names:
         content = files.read(os.path.join(site, name), _MAX_FILE) or b""
-        lines = content.decode("utf-8-sig", "surrogateescape").splitlines()[:_MAX_PTH_LINES]
+        text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+        lines = text.splitlines()[:_MAX_PTH_LINES]
         for line in lines:
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 path = os.path.normpath(os.path.join(site, line.rstrip()))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 import itertools
 from bisect import bisect_left, bisect_right
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -205,14 +204,12 @@ class WrittenPlaces:
         return before > 0 and self._ends[before - 1] > start
 
 
-_PLACES: WeakKeyDictionary[ElfFile, WrittenPlaces] = WeakKeyDictionary()
-
-
 def written_places(elf: ElfFile) -> WrittenPlaces:
     """The addresses to which the relocations of a file write, sorted once for all calls."""
-    if elf not in _PLACES:
-        _PLACES[elf] = WrittenPlaces(elf)
-    return _PLACES[elf]
+    places: WrittenPlaces | None = elf.kept.get(written_places)
+    if places is None:
+        places = elf.kept[written_places] = WrittenPlaces(elf)
+    return places
 
 
 class _Words:

@@ -13,9 +13,8 @@ from abiscan.diagnosis.fixes.torch_commands import newest_of_variant
 from abiscan.diagnosis.fixes.wheel_rows import patch_release, published_wheel, rows_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.reference import ReferringFile
+from abiscan.diagnosis.reference import A_PROGRAM, ReferringFile
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.diagnosis.text.message_paths import A_PROGRAM
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.platforms import file_key, platform_of

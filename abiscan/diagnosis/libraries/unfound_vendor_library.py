@@ -13,8 +13,8 @@ from abiscan.diagnosis.libraries.unfound_by_linker import causes_at_link_time
 from abiscan.diagnosis.libraries.unfound_cuda_library import SONAME, causes_for_cuda
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.reference import ANDROID_APP
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.diagnosis.text.message_paths import ANDROID_APP
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner
 from abiscan.ownership.vendor_row import Vendor

@@ -7,8 +7,9 @@ import re
 from typing import Final
 
 from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.reference import A_PROGRAM, ANDROID_APP
 from abiscan.diagnosis.text import name_tokens
-from abiscan.diagnosis.text.message_paths import A_PROGRAM, ANDROID_APP, file_in_parentheses, is_file, path_before
+from abiscan.diagnosis.text.message_paths import file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 

@@ -6,10 +6,6 @@ import re
 from typing import Final
 
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll", ".bundle")
-ANDROID_APP: Final = "/data/app/"
-# The file with the reference, where a message shows that it is a program and does not name it.
-A_PROGRAM: Final = "a program"
-"""Stands for an app: Android does not name the file that needs a library."""
 _PATH_MAX: Final = 4_096  # on Linux
 # Characters before a file name in prose and in messages of any script.
 _BEFORE_PATH: Final = "'\"`([<{,;=\u2018\u201c\u300c\u300e\u00ab\uff08\uff1a\uff0c\u3001"
