@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -12,6 +13,9 @@ def start(*, forget_directory: bool = False) -> None:
     Args:
         forget_directory: remove the working directory from the search path, where `python -m` put it.
     """
+    # A run creates tens of thousands of values that live to its end, and almost no cycles. The default of one
+    # collection every 700 allocations takes a tenth of the run time and finds nothing.
+    gc.set_threshold(50_000)
     try:
         if forget_directory:
             _forget_working_directory()

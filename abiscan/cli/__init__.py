@@ -5,7 +5,6 @@ Exit status: 0 pass; 1 the gate failed; 2 usage error; 3 incomplete (something c
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status."""
-    # A run creates tens of thousands of values that live to its end, and almost no cycles. The default of one
-    # collection every 700 allocations takes a tenth of the run time and finds nothing.
-    gc.set_threshold(50_000)
     if sys.stdout is None or sys.stderr is None:
         sys.exit(_refuse_closed_streams())
     try:
