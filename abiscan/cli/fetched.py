@@ -160,7 +160,7 @@ def _of_url(url: str, quiet: bool) -> str:
     """Fetch the file at a URL. It is fetched each time, because it may have changed; pip's own cache detects that."""
     from urllib.parse import unquote, urlsplit
 
-    from abiscan.wheel.metadata import split_wheel_name
+    from abiscan.wheel.wheel_name import split_wheel_name
 
     parts = urlsplit(url)
     shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()

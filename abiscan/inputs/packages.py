@@ -26,7 +26,8 @@ from abiscan.inputs.members import MemberPlace, not_read, nothing_found
 from abiscan.inputs.tree import DiskContent, expand_directory
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts, find_excess_of_metadata
+from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.metadata import container_facts, find_excess_of_metadata
 from abiscan.wheel.requirement_lines import normal_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -16,9 +16,9 @@ from abiscan.inputs.remote_file import RemoteFile
 from abiscan.model.platforms import OperatingSystem
 from abiscan.model.report import InputError
 from abiscan.report.json_report import text
-from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.requirement_lines import normal_name
 from abiscan.wheel.tags import systems_of_wheel
+from abiscan.wheel.wheel_name import split_wheel_name
 
 
 class Unit(Struct, frozen=True):

@@ -1,8 +1,7 @@
-"""Declarations of a container: METADATA, WHEEL, PKG-INFO, index.json, file names, install paths."""
+"""Reads the declarations of a container: METADATA, WHEEL, PKG-INFO, index.json, file names, install paths."""
 
 from __future__ import annotations
 
-import enum
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,8 @@ from msgspec import Struct
 
 from abiscan.model.dependency_specifiers import find_excess, find_excess_of_requirements
 from abiscan.model.limits import MAX_HEADER_LINES, MAX_METADATA, MAX_TAGS
+from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.wheel_name import expanded_tags, split_wheel_name
 
 _DIST_INFO_FILE = r"^[^/]+\.dist-info/(METADATA|WHEEL)$"
 _PKG_INFO = r"^[^/]+/PKG-INFO$"
@@ -22,43 +23,6 @@ _CONDA_SITE = r"^lib/python\d[^/]*/site-packages/(.+)$"
 _TO_PREFIX = "../../../"
 # Fields of METADATA and WHEEL that are read beside `Requires-Dist`.
 _READ_FIELDS = ("name", "version", "requires-python", "tag")
-
-
-class ContainerKind(enum.StrEnum):
-    """Kind of container of an artifact group."""
-
-    FILE = "file"
-    DIRECTORY = "directory"
-    WHEEL = "wheel"
-    SDIST = "sdist"
-    CONDA = "conda"
-    ARCHIVE = "archive"
-    INSTALLED = "installed"
-
-
-class ContainerFacts(Struct, frozen=True):
-    """Declarations of a wheel, conda package, sdist or installed distribution; empty if it declares nothing.
-
-    Attributes:
-        path: display path of the container.
-        file_tags: compatibility tags of a wheel's file name, expanded (`cp311-cp311-manylinux_2_28_x86_64`).
-        metadata_tags: `Tag` lines of its WHEEL file; they should be the same.
-        requires_dist: `Requires-Dist` lines, verbatim; `depends` of a conda package.
-        requires_python: `Requires-Python`, verbatim.
-        unread: why its METADATA is unreadable; empty if it is readable.
-        lacks: name of the required metadata file that is missing; empty if it exists.
-    """
-
-    path: str
-    kind: ContainerKind
-    name: str | None = None
-    version: str | None = None
-    file_tags: tuple[str, ...] = ()
-    metadata_tags: tuple[str, ...] = ()
-    requires_dist: tuple[str, ...] = ()
-    requires_python: str | None = None
-    unread: str = ""
-    lacks: str = ""
 
 
 def is_metadata(name: str) -> bool:
@@ -146,36 +110,6 @@ def find_excess_of_metadata(name: str, raw: bytes) -> str:
         texts = [text for field in _READ_FIELDS for text in fields.get(field, ())]
     excess = next(filter(None, map(find_excess, texts)), "")
     return excess or find_excess_of_requirements(requirements)
-
-
-def expanded_tags(triple: str) -> tuple[str, ...] | None:
-    """The tags of a compressed tag set (PEP 425), or the text itself if it is not a tag; None for more than
-    MAX_TAGS."""
-    parts = triple.split("-")
-    if len(parts) != 3:
-        return (triple,)
-    pythons, abis, platforms = (part.split(".") for part in parts)
-    if len(pythons) * len(abis) * len(platforms) > MAX_TAGS:
-        return None
-    return tuple(f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms)
-
-
-def find_excess_of_wheel_name(file_name: str) -> str:
-    """Name the limit that a wheel's file name exceeds, in words that follow "it has"; empty for none."""
-    stem = file_name.removesuffix(".whl")
-    too_many = expanded_tags("-".join(stem.split("-")[-3:])) is None
-    return find_excess(stem) or (f"more than {MAX_TAGS} tags in its name" if too_many else "")
-
-
-def split_wheel_name(file_name: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """(name, version, expanded tags) of a wheel's file name (binary distribution format, "File name convention"); None
-    if it is not a valid one, or exceeds the limits."""
-    stem = file_name.removesuffix(".whl")
-    parts = stem.split("-")
-    if stem == file_name or len(parts) not in (5, 6):
-        return None
-    tags = expanded_tags("-".join(parts[-3:]))
-    return None if tags is None or find_excess(stem) else (parts[0], parts[1], tags)
 
 
 def container_facts(

@@ -26,7 +26,7 @@ from abiscan.model.dependency_specifiers import (
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
 from abiscan.model.platforms import OperatingSystem, platform_of, system_of
-from abiscan.wheel.metadata import expanded_tags, split_wheel_name
+from abiscan.wheel.wheel_name import expanded_tags, split_wheel_name
 
 _PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
 _LEGACY = r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$"

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from packaging.metadata import parse_email
 from packaging.utils import parse_wheel_filename
 
-from abiscan.wheel.metadata import ContainerKind, container_facts, find_kind, headers, install_path, split_wheel_name
+from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.metadata import container_facts, find_kind, headers, install_path
+from abiscan.wheel.wheel_name import split_wheel_name
 from tests.corpus.fetch import corpus_dir
 from tests.tables import data_text, table_rows
 

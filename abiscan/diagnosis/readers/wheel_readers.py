@@ -15,7 +15,6 @@ from abiscan.diagnosis.text.text_facts import values as text_values
 from abiscan.diagnosis.text.values_in_text import only_value
 from abiscan.model.platforms import OperatingSystem, platform_of
 from abiscan.model.versions import order
-from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import (
     DeclaredTags,
     System,
@@ -24,6 +23,7 @@ from abiscan.wheel.tags import (
     read_declared_tags,
     systems_of_wheel,
 )
+from abiscan.wheel.wheel_name import split_wheel_name
 
 VALUES: Final = (
     *("project", "for_python", "oldest_python", "tags", "other_abi", "wheel_project", "wheel_system", "wheel_version"),
