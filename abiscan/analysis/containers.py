@@ -19,15 +19,10 @@ from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, read_declared_tags, torch_requirements
 
-# A container without metadata.
-_PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
 
-
-def container_of(group: Group) -> Container | None:
-    """The report of a container, without verdict; None for a file or directory."""
+def container_of(group: Group) -> Container:
+    """The report of a container, without verdict."""
     facts = group.facts
-    if facts.kind in _PLAIN:
-        return None
     asked = tuple(line for line in facts.requires_dist if torch_requirements([line]))
     return Container(
         path=facts.path,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from abiscan.analysis.batches import Batch, BatchEnd, Division, OpenedContainer, Scanned, ScannedArtifact, site_packages
-from abiscan.analysis.containers import container_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.shared_object import analyse_shared_object
 from abiscan.errors import UnreadableFile
@@ -17,6 +16,7 @@ from abiscan.inputs import Options as InputOptions
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, InputError
 from abiscan.target.unread_metadata import unknown_of, unread_requirements
+from abiscan.wheel.container_kind import PLAIN
 
 if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch
@@ -112,12 +112,13 @@ def scan_items(
                 continue
             starts(item.display)
             if group.key not in opened:
-                container = container_of(group)
-                opened[group.key] = None if container is None else container.path
-                if container is not None:
-                    notes += (f"{container.path}: {unknown}" for unknown in unknown_of(group.facts))
-                    yield OpenedContainer(container)
-                del container
+                opened[group.key] = None
+                if group.facts.kind not in PLAIN:
+                    from abiscan.analysis.containers import container_of
+
+                    opened[group.key] = group.facts.path
+                    notes += (f"{group.facts.path}: {unknown}" for unknown in unknown_of(group.facts))
+                    yield OpenedContainer(container_of(group))
             if progress is not None:
                 progress.at(item.display)
             reports = _check(item, context)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.model.finding import Finding
+from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, StaleEntry, Verdict
 
@@ -76,14 +76,17 @@ def apply(
 
 def _set_verdicts(report: Report) -> Report:
     """Add a finding for each file that does not load although no rule reports that as an error."""
-    if all(artifact.verdict is not ArtifactVerdict.FAILS for artifact in report.artifacts):
+    if not any(map(_fails_without_error, report.artifacts)):
         return report
     from abiscan.gate.requirements import VERDICT_RULE, with_verdict
 
-    artifacts = tuple(map(with_verdict, report.artifacts))
-    added = any(new is not old for new, old in zip(artifacts, report.artifacts, strict=True))
-    rules = (*report.rules, VERDICT_RULE) if added else report.rules
-    return replace(report, artifacts=artifacts, rules=rules)
+    artifacts = (with_verdict(each) if _fails_without_error(each) else each for each in report.artifacts)
+    return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, VERDICT_RULE))
+
+
+def _fails_without_error(artifact: ArtifactReport) -> bool:
+    has_error = any(finding.severity is Severity.ERROR for finding in artifact.findings)
+    return artifact.verdict is ArtifactVerdict.FAILS and artifact.replaced_by is None and not has_error
 
 
 def _map_findings(report: Report, change: Callable[[ArtifactReport, Finding], Finding]) -> Report:

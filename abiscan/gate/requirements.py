@@ -257,10 +257,7 @@ def with_requirements(
 
 
 def with_verdict(artifact: ArtifactReport) -> ArtifactReport:
-    """Add a finding if the file does not load although no rule reports that as an error."""
-    has_error = any(finding.severity is Severity.ERROR for finding in artifact.findings)
-    if artifact.verdict is not ArtifactVerdict.FAILS or artifact.replaced_by is not None or has_error:
-        return artifact
+    """Add the finding that a file does not load, which no rule reports as an error."""
     cause = artifact.causes[0] if artifact.causes else None
     reasons = (artifact.loader.error, *artifact.failure_reasons, *artifact.notes, "it does not load")
     why = cause.summary if cause is not None else next(filter(None, reasons))

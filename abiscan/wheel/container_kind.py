@@ -19,6 +19,10 @@ class ContainerKind(enum.StrEnum):
     INSTALLED = "installed"
 
 
+PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
+"""Those without metadata, which are no container in a report."""
+
+
 class ContainerFacts(Struct, frozen=True):
     """Declarations of a wheel, conda package, sdist or installed distribution; empty if it declares nothing.
 
