@@ -33,9 +33,13 @@ def is_other_build(target: TorchBuild) -> bool:
     """Whether the version is that of no release."""
     if not versions.is_release(target.version):
         return True
-    if target.version.replace(".", "").isdigit() and (target.variant or "").rstrip("0123456789.") in _OF_RELEASES:
+    if _is_named_as_release(target):
         return False
     return re.search(_OTHER_BUILD, f"{target.version}+{target.variant}") is not None
+
+
+def _is_named_as_release(target: TorchBuild) -> bool:
+    return target.version.replace(".", "").isdigit() and (target.variant or "").rstrip("0123456789.") in _OF_RELEASES
 
 
 def is_packaged(target: TorchBuild) -> bool:
@@ -49,7 +53,7 @@ def built_from_source(target: TorchBuild, released: str | None = None) -> bool:
     Args:
         released: commit of the released builds of this version, if known.
     """
-    if re.search(_FROM_SOURCE, f"{target.version}+{target.variant}") is not None:
+    if not _is_named_as_release(target) and re.search(_FROM_SOURCE, f"{target.version}+{target.variant}"):
         return True
     commit = target.git_revision or ""
     return released is not None and commit != released and re.fullmatch(r"[0-9a-f]{40}", commit) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from typing import Final
 
 from msgspec import Struct
@@ -81,7 +80,7 @@ class ReferringFile(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def _last_part(self) -> str:
-        return re.split(r"[/\\]", self.path)[-1]
+        return self.path.replace("\\", "/").rpartition("/")[2]
 
     @property
     def file_name(self) -> str:

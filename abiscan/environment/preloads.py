@@ -85,16 +85,21 @@ def preloads_of(torch: InstalledTorch) -> Preloads:
         return preloads_of_release(torch.torch)
 
 
+# Opens the libraries in the source of torch.
+_CALL = "_load_global_deps()"
+
+
 def imported_before_libraries(torch: InstalledTorch) -> tuple[str, ...]:
     """The modules outside of the standard library that this torch imports before it opens a library, from its own
     source."""
     content = torch.files.read(os.path.join(torch.root, "__init__.py"), _MAX_SOURCE) or b""
     source = content.decode("utf-8", "replace")
-    opens = re.search(r"^\s+_load_global_deps\(\)", source, re.MULTILINE)
-    if opens is None:
-        return ()
+    # A pattern for the line of the call would look at each character of 110 KB.
+    at = source.find(_CALL)
+    while at >= 0 and source[source.rfind("\n", 0, at) + 1 : at].strip():
+        at = source.find(_CALL, at + 1)
     # Statements in the first column are executed on every system.
-    names = re.findall(r"^(?:from|import) ([A-Za-z_]\w*)", source[: opens.start()], re.MULTILINE)
+    names = re.findall(r"^(?:from|import) ([A-Za-z_]\w*)", source[: max(at, 0)], re.MULTILINE)
     return tuple(name for name in dict.fromkeys(names) if name not in {*sys.stdlib_module_names, "torch"})
 
 

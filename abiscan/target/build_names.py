@@ -15,7 +15,10 @@ _OF_A_TORCH = (
 
 def release_in_name(place: str) -> str | None:
     """The torch release in a path of a package: `2.9` for `torch-2.9/lib/x.so`, `2.4` for `libx_torch24.so`."""
-    found = re.search(_OF_A_TORCH, place) if "torch" in place else None
+    # Most paths have the name without a release; compiling the pattern takes 1.2 of 680 million instructions.
+    behind = place.split("torch")[1:]
+    is_possible = any(each.lstrip("-_.v").startswith(("1", "2")) for each in behind)
+    found = re.search(_OF_A_TORCH, place) if is_possible else None
     return None if found is None else dotted(found["version"])
 
 

@@ -185,7 +185,7 @@ def _source_of(package: Package, missing: MissingName) -> str:
     From the index: the release that the text names, else the one for the torch, else none older than the installed one,
     which pip would build where newer ones have no source."""
     archive = missing.log.sdist
-    if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
+    if archive and re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
     target = missing.target
     if package.sdist:
