@@ -275,7 +275,8 @@ def _accelerators(container: ContainerFacts) -> Iterator[DeclaredGpu]:
         (container.name or "", f"the name of its distribution {container.name}"),
     ]
     for text, detected_from in texts:
-        found = re.search(_ACCELERATOR, text.lower())
+        # Most have none, and compiling the pattern takes longer than all texts.
+        found = re.search(_ACCELERATOR, text.lower()) if any(kind in text.lower() for kind in _KINDS) else None
         # NPU extensions are built with the CPU build of torch.
         if found is not None and not (found[1] == "npu" and required):
             yield DeclaredGpu(_KINDS[found[1]], TargetSource.REQUIREMENT, detected_from)
