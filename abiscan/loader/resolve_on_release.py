@@ -55,6 +55,8 @@ def resolve_on_release(
     python = partial(resolve_in_pythons, pythons=pythons, one_of=one_of)
     resolved = []
     beside = _first_exporters(tuple(symbol.name for symbol in binary.imports), needed)
+    if exports is not None:
+        exports.look_up([symbol.name for symbol in binary.imports if symbol.name not in beside])
     for symbol in binary.imports:
         provider = beside.get(symbol.name)
         status = Status.MISSING if provider is None else Status.RESOLVED

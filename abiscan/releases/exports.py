@@ -25,6 +25,10 @@ class TargetExports(Protocol):
         """The soname of the library that exports a mangled name; None if none does."""
         ...
 
+    def look_up(self, names: Iterable[str]) -> None:
+        """Look up names that will be asked for, together: faster than each alone."""
+        ...
+
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
         """The soname of a library among `reached` that exports the name; None if none does."""
         ...
@@ -80,6 +84,10 @@ class ReleasedExports:
         """The library that defines the name; None if none exports it or the index does not record it."""
         export = self._index.exports(self.build, name)
         return None if export is None else export.library
+
+    def look_up(self, names: Iterable[str]) -> None:
+        """See `TargetExports.look_up`."""
+        self._index.lookup(names, self.build.machine, of_others=True)
 
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
         """The first library among `reached` that exports the name."""
@@ -172,6 +180,9 @@ class InstalledExports:
         if name not in self._known:
             self._known[name] = next((soname for soname, each in self._libraries() if each.exports_name(name)), None)
         return self._known[name]
+
+    def look_up(self, names: Iterable[str]) -> None:
+        """Nothing: a name is found through hash tables."""
 
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
         """The first library among `reached` that exports the name."""
