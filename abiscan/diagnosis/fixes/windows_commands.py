@@ -147,7 +147,7 @@ def _parts(command: str) -> list[list[str]]:
 
 def _with_parts(command: str) -> str:
     for pattern, form in _PARTS:
-        command = re.sub(pattern, form, command)
+        command = re.sub(pattern, lambda found, form=form: found.expand(form), command)  # type: ignore[misc]
     command = re.sub(_IN_TOOLKIT, _in_toolkit, command)
     return re.sub(_GREP_IN_FILE, _findstr_in_file, re.sub(_GREP, _findstr, command))
 

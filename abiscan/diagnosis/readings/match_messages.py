@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis.catalogue.load_messages import answer_of_id, finder_of_name
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS
-from abiscan.diagnosis.text.message_text import Hit
+from abiscan.diagnosis.text.message_text import MOST_AROUND, Hit
 from abiscan.diagnosis.text.plain_forms import lower, plain_pattern, plain_word
 from abiscan.diagnosis.text.text_facts import may_match
 from abiscan.model.gpu_toolkits import capability_of_name
@@ -192,7 +192,7 @@ def _typed_parts(text: str) -> tuple[str, ...]:
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     finder = finder_of_name(name)
-    if not hit.plain and not _has_words_of(hit, message, finder):
+    if not hit.plain and not _has_words_of(hit, finder):
         return None
     search = compiled(finder.pattern, hit.plain).search
     *line, widest = _windows(hit, message, finder)
@@ -204,13 +204,13 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
 def _may_match(hit: Hit, message: Message) -> bool:
     """Whether words of the pattern of the line, and of each required finder, are in the lines that these search."""
     return may_match(f"line of {message.id}", message.needs, hit.text, hit.start, hit.end) and all(
-        _has_words_of(hit, message, finder_of_name(name)) for name in message.must_find
+        _has_words_of(hit, finder_of_name(name)) for name in message.must_find
     )
 
 
-def _has_words_of(hit: Hit, message: Message, finder: Finder) -> bool:
-    lines = 0 if finder.where is Where.LINE else finder.lines or message.around or 1
-    return may_match(f"finder {finder.name}", finder.needs, hit.text, hit.start_above(lines), hit.end_below(lines))
+def _has_words_of(hit: Hit, finder: Finder) -> bool:
+    around = 0 if finder.where is Where.LINE else MOST_AROUND
+    return may_match(f"finder {finder.name}", finder.needs, hit.text, hit.start - around, hit.end + around)
 
 
 def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:

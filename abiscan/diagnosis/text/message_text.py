@@ -1,7 +1,7 @@
 """Converts pasted text to plain lines, and extracts the bounded surroundings of a word.
 
-Everything that is parsed is bounded here: a line to `_LINE` characters, its surroundings to a few lines and `_AROUND`
-characters. So the work per word is bounded, and that for a text is linear in its length."""
+Everything that is parsed is bounded here: a line to `_LINE` characters, its surroundings to a few lines and
+`MOST_AROUND` characters. So the work per word is bounded, and that for a text is linear in its length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE: Final = 6_144
 # Lines around a hit that are its context (compiler notes, Dynamo's explanation, last frame of a traceback), and
 # characters.
 _CONTEXT: Final = 12
-_AROUND: Final = 8_192
+MOST_AROUND: Final = 8_192
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\r(?=\n)")
 # Line prefixes of quoted mail and Markdown.
@@ -203,7 +203,7 @@ class Hit(Struct, frozen=True):
 
     def end_below(self, lines: int) -> int:
         """The offset behind the lines after this one."""
-        bound = min(len(self.text), self.end + _AROUND)
+        bound = min(len(self.text), self.end + MOST_AROUND)
         end = self.end
         for _ in range(lines):
             found = self.text.find("\n", end + 1, bound)
@@ -214,7 +214,7 @@ class Hit(Struct, frozen=True):
 
     def start_above(self, lines: int) -> int:
         """The offset of the lines before this one."""
-        bound = max(0, self.start - _AROUND)
+        bound = max(0, self.start - MOST_AROUND)
         start = self.start
         for _ in range(lines):
             found = self.text.rfind("\n", bound, start - 1) if start > bound else -1

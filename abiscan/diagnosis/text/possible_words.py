@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 # Characters of a piece of the text, and the most of a word.
-_PIECE: Final = 1 << 13
+PIECE: Final = 1 << 14
 _OVERLAP: Final = 512
 _PART: Final = 4
 
@@ -31,23 +31,24 @@ def possible_words(text: str, parts: WordParts) -> dict[str, int]:
     """The words that may occur in a text, each with a bit for every piece that it may begin in: those of which the
     piece has three parts, and those of fewer than four bytes. One search of the text for each word takes longer than
     this: few words occur, and most of them in few pieces."""
-    possible: dict[str, int] = {}
-    for at, start in enumerate(range(0, len(text), _PIECE)):
-        data = text[start : start + _PIECE + _OVERLAP].encode("utf-8", "surrogatepass")
-        seen: set[int] = set()
-        for offset in range(_PART):
-            seen.update(memoryview(data[offset : offset + (len(data) - offset) // _PART * _PART]).cast("I"))
-        for first in seen.intersection(parts):
-            for word, others in parts[first]:
-                if seen.issuperset(others):
-                    possible[word] = possible.get(word, 0) | 1 << at
-    everywhere = pieces_between(0, len(text))
+    pieces = [_parts_of(text[start : start + PIECE + _OVERLAP]) for start in range(0, len(text), PIECE)]
+    seen = set[int]().union(*pieces)
+    possible = {
+        word: sum(1 << at for at, piece in enumerate(pieces) if first in piece and piece.issuperset(others))
+        for first in seen.intersection(parts)
+        for word, others in parts[first]
+        if seen.issuperset(others)
+    }
+    everywhere = (1 << len(pieces)) - 1
     return possible | {word: everywhere for word, _ in parts.get(-1, ())}
 
 
-def pieces_between(start: int, end: int) -> int:
-    """The bits of the pieces with offsets from `start` up to, not including, `end`."""
-    return (1 << (max(start, end - 1) // _PIECE + 1)) - (1 << (start // _PIECE))
+def _parts_of(text: str) -> set[int]:
+    data = text.encode("utf-8", "surrogatepass")
+    found: set[int] = set()
+    for offset in range(_PART):
+        found.update(memoryview(data[offset : offset + (len(data) - offset) // _PART * _PART]).cast("I"))
+    return found
 
 
 def bounds_of_pieces(pieces: int) -> Iterator[tuple[int, int]]:
@@ -57,6 +58,6 @@ def bounds_of_pieces(pieces: int) -> Iterator[tuple[int, int]]:
         skipped = (pieces & -pieces).bit_length() - 1
         pieces >>= skipped
         count = (~pieces & (pieces + 1)).bit_length() - 1
-        yield (at + skipped) * _PIECE, (at + skipped + count) * _PIECE + _OVERLAP
+        yield (at + skipped) * PIECE, (at + skipped + count) * PIECE + _OVERLAP
         pieces >>= count
         at += skipped + count

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from operator import or_
 from typing import TYPE_CHECKING, Final
 
-from abiscan.diagnosis.text.possible_words import WordParts, bounds_of_pieces, pieces_between, possible_words
+from abiscan.diagnosis.text.possible_words import PIECE, WordParts, bounds_of_pieces, possible_words
 
 if TYPE_CHECKING:
     from abiscan.diagnosis.catalogue.pattern_need import Need
@@ -42,7 +42,7 @@ class TextBlocks:
         self._starts.append(len(text))
         self._possible = None if words is None else possible_words(self._folded, words)
         self._blocks: dict[str, list[int]] = {}
-        self._pieces_with_needs: dict[str, list[tuple[int, list[int]]]] = {}
+        self._pieces_with_needs: dict[str, int] = {}
 
     def with_words(self, need: Need) -> set[int]:
         """The blocks of matches with a need."""
@@ -60,18 +60,20 @@ class TextBlocks:
         """Whether a match with one of the needs of a `key` may begin or end between two offsets."""
         pieces = self._pieces_with_needs.get(key)
         if pieces is None:
-            pieces = self._pieces_with_needs[key] = [*map(self._pieces_with_words, needs)]
-        return any(
-            all(map(pieces_between(max(0, start - characters), end + characters).__and__, groups))
-            for characters, groups in pieces
-        )
+            pieces = self._pieces_with_needs[key] = functools.reduce(or_, map(self._pieces_with_need, needs), 0)
+        first = max(0, start) // PIECE
+        return bool(pieces >> first & ((2 << (end // PIECE - first)) - 1))
 
-    def _pieces_with_words(self, need: Need) -> tuple[int, list[int]]:
-        """The characters of a match, and the pieces with one of each group of words."""
+    def _pieces_with_need(self, need: Need) -> int:
+        """The pieces from which a match extends to one of each group of words."""
         assert self._possible is not None
-        return need.characters, [
-            functools.reduce(or_, (self._possible.get(word, 0) for word in words), 0) for words in need.words
-        ]
+        pieces = -1
+        for words in need.words:
+            near = functools.reduce(or_, (self._possible.get(word, 0) for word in words), 0)
+            for _ in range(need.characters // PIECE + 1):
+                near |= near << 1 | near >> 1
+            pieces &= near
+        return pieces
 
     def _around(self, blocks: set[int], need: Need) -> set[int]:
         """The blocks that a match extends to."""
