@@ -1,4 +1,4 @@
-"""Commands of a fix as both shells of Windows, cmd.exe and PowerShell, read them."""
+"""Commands of a fix as cmd.exe reads them, or else the shell of Git for Windows."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ from typing import Final
 # cmd.exe has no single quotes and no `#` comments.
 _CODE: Final = r"python -c '([^'\"\n$]{1,400})'"
 _COMMENTED: Final = (
-    r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi)\b"
+    r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi|git|cmake|"
+    r"cd|echo|uv|numba)\b"
 )
+# An argument in single quotes: cmd.exe takes `<` in it for a file.
+_QUOTED: Final = r"(?<= )'([^'\"\n$%]{1,200})'(?= |\Z)"
 _OF_PIP: Final = r"(?<![\w.-])(?<!-m )(?<!uv )pip (?=install\b|uninstall\b|show\b|list\b)"
 _OF_PYTHON: Final = r"(?<![\w.-])(?:python|pip) "
 _COMMENT: Final = re.compile(r"(  # | & rem )")
 _PREFIX: Final = re.compile(r"(?:[\w ,.-]{1,80}: )?")
 _OTHER_SYSTEM: Final = re.compile(r"(?:or, )?(?:on )?(?:Linux|macOS|WSL|Colab|Debian|Ubuntu|Fedora)\b[^:]{0,40}: ")
 _PROGRAM: Final = re.compile(
-    r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|[^\s\"]*) )*(?:COMMAND|apt-cache|apt-get|cat|cd|cmake|conda|cp|df|docker|echo|env|"
-    r"export|find|git|grep|head|ldconfig|ldd|ln|ls|mkdir|mv|nm|nvcc|nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|"
-    r"source|sudo|touch|unset|uv|which)(?= )"
+    r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|[^\s\"]*) )*(?:COMMAND|apt-cache|apt-get|cat|cd|cmake|conda|cp|curl|df|dmesg|docker|"
+    r"echo|env|export|find|git|grep|head|ldconfig|ldd|ln|ls|lsmod|lspci|mkdir|mokutil|mv|nm|numba|nvcc|nvidia-smi|pip|ps|"
+    r"python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|uv|which)(?= )"
 )
 # A command of a line, up to a separator outside quotes.
 _STEP: Final = re.compile(r"""((?:[^;&'"]|'[^']*'|"[^"]*"|&(?!& )|;(?! ))+?)(; | && |\Z)""")
 # Programs, variables and folders that Windows does not have.
 _OF_LINUX: Final = re.compile(
-    r"(?<![\w-])(?:apt-cache|apt-get|brew|df|dnf|docker|LD_LIBRARY_PATH|LD_PRELOAD|ldconfig|ldd|modprobe|nm|patchelf|ps|"
-    r"readelf|rocminfo|source|sudo|update-alternatives)(?![\w=-])|(?<![\w$}])/(?:etc|opt|proc|usr)\b|find / "
+    r"(?<![\w-])(?:apt-cache|apt-get|brew|df|dkms|dmesg|dnf|docker|LD_LIBRARY_PATH|LD_PRELOAD|ldconfig|ldd|lsmod|lspci|"
+    r"modprobe|mokutil|nm|patchelf|ps|readelf|rocminfo|source|sudo|uname|update-alternatives)(?![\w=-])|(?<![\w$}])/(?:etc|opt|proc|usr)\b|find / "
 )
 # What cmd.exe reads otherwise. Git for Windows has a shell that reads it.
 _OF_SHELL: Final = re.compile(
@@ -58,6 +61,7 @@ _PARTS: Final = (
     (r"[|] grep -i ([\w.]{1,64})(?= |;|\Z)", r"| findstr /i \1"),
     (r"[|] grep ([\w.]{1,64})(?= |;|\Z)", r"| findstr \1"),
     (r" 2>/dev/null\b", " 2>nul"),
+    (r"\bsource ([\w.-]{1,64})/bin/activate", r"\1\\Scripts\\activate"),
     (r"find \. \$\(python -c [^\n]{1,120}\) -name '([\w*]{1,200})\.so'", r"dir /s /b \1.pyd"),
 )
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
@@ -77,7 +81,7 @@ _REMOVED: Final = {
     '"${TORCH_EXTENSIONS_DIR:-$HOME/.cache/torch_extensions}"': r'rmdir /s /q "%LOCALAPPDATA%\torch_extensions"',
     "/tmp/torch_extensions": "",
     "*.so": "del *.pyd",
-    "*.egg-info": 'for /d %d in (*.egg-info) do rmdir /s /q "%d"',
+    "*.egg-info": '(for /d %d in (*.egg-info) do rmdir /s /q "%d")',
     "build": "rmdir /s /q build",
     "dist": "rmdir /s /q dist",
 }
@@ -119,6 +123,7 @@ def _for_cmd(line: str) -> str:
             in_shell = "; ".join(map(" && ".join, _parts(command)))
             return in_shell and f"{line[:start]}in Git Bash: {in_shell}{mark}{comment}"
         command = functools.reduce(_behind, (" && ".join(map(_step, part)) for part in parts))
+        command = re.sub(_QUOTED, r'"\1"', command)
     comment = re.sub(_EXPORT_IN_COMMENT, r"set \1", comment)
     shown = re.sub(_CODE, r'python -c "\1"', line[:start] + command)
     if mark == "  # " and not comment.endswith(":") and re.match(_COMMENTED, shown):
@@ -128,7 +133,7 @@ def _for_cmd(line: str) -> str:
 
 def _behind(first: str, then: str) -> str:
     """Two commands of which the second is run even if the first fails, as `set` does not."""
-    return f"{first} && {then}" if first.rpartition(" & ")[2].startswith("set ") else f"{first} & {then}"
+    return f"{first} && {then}" if re.split(" && | & ", first)[-1].startswith("set ") else f"{first} & {then}"
 
 
 def _parts(command: str) -> list[list[str]]:

@@ -87,8 +87,11 @@ def _refusals(text: str) -> Iterator[_Requirement]:
         here = "" if sign in _OPPOSITE or value in ("below", "at-most") else number
         refused = _OPPOSITE.get(sign) or _REFUSED.get(value)
         wanted = f"{refused}{number}" if refused else f"!={number}{'' if number.count('.') > 1 else '.*'}"
+        project = found.groupdict().get("project") or ""
+        # A tool with releases of its own is no package of pip.
+        project = "" if first_shown("kind_of_requirement", project) else project
         if is_range(wanted) and _tells_failure(found):
-            yield _Requirement(found["name"], wanted, here, found.groupdict().get("project") or "")
+            yield _Requirement(found["name"], wanted, here, project)
 
 
 def _is_package(found: re.Match[str]) -> bool:
