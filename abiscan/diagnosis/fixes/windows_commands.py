@@ -9,29 +9,31 @@ from collections.abc import Callable
 from typing import Final
 
 # cmd.exe has no single quotes and no `#` comments.
-_CODE: Final = r"python -c '([^'\"\n$]{1,400})'"
+_CODE: Final = r"python -c '([^'\n$]{1,400})'"
 _COMMENTED: Final = (
-    r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi|git|cmake|"
-    r"cd|echo|uv|numba)\b"
+    r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi|git|"
+    r"cmake|cd|echo|uv|numba)\b"
 )
 # An argument in single quotes: cmd.exe takes `<` in it for a file.
-_QUOTED: Final = r"(?<= )'([^'\"\n$%]{1,200})'(?= |\Z)"
+_QUOTED: Final = r"(?<=[ =])'([^'\"\n$%]{1,200})'(?= |\Z)"
 _OF_PIP: Final = r"(?<![\w.-])(?<!-m )(?<!uv )pip (?=install\b|uninstall\b|show\b|list\b)"
 _OF_PYTHON: Final = r"(?<![\w.-])(?:python|pip) "
 _COMMENT: Final = re.compile(r"(  # | & rem )")
 _PREFIX: Final = re.compile(r"(?:[\w ,.-]{1,80}: )?")
 _OTHER_SYSTEM: Final = re.compile(r"(?:or, )?(?:on )?(?:Linux|macOS|WSL|Colab|Debian|Ubuntu|Fedora)\b[^:]{0,40}: ")
 _PROGRAM: Final = re.compile(
-    r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|[^\s\"]*) )*(?:COMMAND|apt-cache|apt-get|cat|cd|cmake|conda|cp|curl|df|dmesg|docker|"
-    r"echo|env|export|find|git|grep|head|ldconfig|ldd|ln|ls|lsmod|lspci|mkdir|mokutil|mv|nm|numba|nvcc|nvidia-smi|pip|ps|"
-    r"python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|uv|which)(?= )"
+    r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|abiscan|apt-cache|apt-get|c\+\+|cat|cd|"
+    r"clang|cmake|conda|cp|curl|df|dmesg|docker|echo|env|export|find|g\+\+|gcc|git|grep|head|ldconfig|ldd|ln|ls|lsmod|"
+    r"lspci|mkdir|mokutil|mv|nm|numba|nvcc|nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|"
+    r"uv|which)(?= )"
 )
 # A command of a line, up to a separator outside quotes.
 _STEP: Final = re.compile(r"""((?:[^;&'"]|'[^']*'|"[^"]*"|&(?!& )|;(?! ))+?)(; | && |\Z)""")
 # Programs, variables and folders that Windows does not have.
 _OF_LINUX: Final = re.compile(
     r"(?<![\w-])(?:apt-cache|apt-get|brew|df|dkms|dmesg|dnf|docker|LD_LIBRARY_PATH|LD_PRELOAD|ldconfig|ldd|lsmod|lspci|"
-    r"modprobe|mokutil|nm|patchelf|ps|readelf|rocminfo|source|sudo|uname|update-alternatives)(?![\w=-])|(?<![\w$}])/(?:etc|opt|proc|usr)\b|find / "
+    r"modprobe|mokutil|nm|patchelf|ps|readelf|rocminfo|source|sudo|uname|update-alternatives)(?![\w=-])|"
+    r"(?<![\w$}])/(?:etc|opt|proc|usr)\b|find / "
 )
 # What cmd.exe reads otherwise. Git for Windows has a shell that reads it.
 _OF_SHELL: Final = re.compile(
@@ -125,10 +127,16 @@ def _for_cmd(line: str) -> str:
         command = functools.reduce(_behind, (" && ".join(map(_step, part)) for part in parts))
         command = re.sub(_QUOTED, r'"\1"', command)
     comment = re.sub(_EXPORT_IN_COMMENT, r"set \1", comment)
-    shown = re.sub(_CODE, r'python -c "\1"', line[:start] + command)
+    shown = re.sub(_CODE, _code, line[:start] + command)
     if mark == "  # " and not comment.endswith(":") and re.match(_COMMENTED, shown):
         return f"{shown}\n({comment})"
     return shown + mark + comment
+
+
+def _code(found: re.Match[str]) -> str:
+    """Python code in double quotes, and its strings in single ones."""
+    code = found[1].replace('"', "'")
+    return f'python -c "{code}"'
 
 
 def _behind(first: str, then: str) -> str:
