@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
+import string
+import tracemalloc
 from functools import partial
 
 import pytest
 
 from abiscan.diagnosis.catalogue.pattern_need import Need
 from abiscan.diagnosis.catalogue.text_fact_row import TextFact
-from abiscan.diagnosis.text.possible_words import word_parts
+from abiscan.diagnosis.text.possible_words import possible_words, word_parts
 from abiscan.diagnosis.text.text_blocks import TextBlocks
 from tools.package_data import text_facts
 from tools.pattern_needs import needs_of, with_first_characters
@@ -90,3 +93,12 @@ def test_a_log_is_searched_only_where_words_are() -> None:
     for text, most in ((300 * command, 0), (150 * command + sentence + 150 * command, 3)):
         blocks = TextBlocks(text, words)
         assert len(set[int]().union(*map(blocks.with_words, needs))) == most
+
+
+def test_the_words_of_a_long_text_take_little_memory() -> None:
+    text = "".join(random.Random(1).choices(string.ascii_letters, k=1 << 19))
+    tracemalloc.start()
+    possible_words(text, word_parts(["undefined symbol"]))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * len(text)

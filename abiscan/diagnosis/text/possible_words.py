@@ -31,15 +31,16 @@ def possible_words(text: str, parts: WordParts) -> dict[str, int]:
     """The words that may occur in a text, each with a bit for every piece that it may begin in: those of which the
     piece has three parts, and those of fewer than four bytes. One search of the text for each word takes longer than
     this: few words occur, and most of them in few pieces."""
-    pieces = [_parts_of(text[start : start + PIECE + _OVERLAP]) for start in range(0, len(text), PIECE)]
-    seen = set[int]().union(*pieces)
-    possible = {
-        word: sum(1 << at for at, piece in enumerate(pieces) if first in piece and piece.issuperset(others))
-        for first in seen.intersection(parts)
-        for word, others in parts[first]
-        if seen.issuperset(others)
-    }
-    everywhere = (1 << len(pieces)) - 1
+    possible: dict[str, int] = {}
+    starts = range(0, len(text), PIECE)
+    for at, start in enumerate(starts):
+        # The parts of all pieces at once take a hundred bytes for each byte of the text.
+        seen = _parts_of(text[start : start + PIECE + _OVERLAP])
+        for first in seen.intersection(parts):
+            for word, others in parts[first]:
+                if seen.issuperset(others):
+                    possible[word] = possible.get(word, 0) | 1 << at
+    everywhere = (1 << len(starts)) - 1
     return possible | {word: everywhere for word, _ in parts.get(-1, ())}
 
 
