@@ -71,7 +71,7 @@ class DynamicFile:
         path: as given by the user; used in messages.
         mapped: path of the file on disk that `buffer` maps.
         image, dynamic, symbols: the layers below, for code that needs the raw tables.
-        kept: what functions of other rooms compute once for a file, by function.
+        kept: what functions of higher layers compute once for a file, by function.
 
     Raises:
         UnreadableFile: it is another kind of file; the message names it.
