@@ -253,14 +253,18 @@ def called_object(hit: Hit, _values: Values) -> Values:
 _CODE: Final = re.compile(
     r'File "?[^"\n]{1,4096}?"?, line \d{1,7}[^\n]{0,256}\n(?P<code>[^\n]{1,4096})(?:\n(?P<marks>[^\n^]{0,4096})\^)?'
 )
+# Functions that give a kernel a tensor's data: the kernel is in the function that calls them.
+_HANDS_OVER: Final = frozenset(("from_dlpack", "to_dlpack", "__dlpack__", "data_ptr"))
 _CALL: Final = re.compile(r"(?<![\w.])(?<!def )[A-Za-z_]\w{0,127}(?:\.\w{1,127}){0,8}(?=\()")
 
 
 def kernel_of_frame(hit: Hit, _values: Values) -> Values | None:
     """What `skipped_function` reads of the function that the last line of the traceback above calls; None if it is
-    unclear, or a function of torch."""
+    unclear, a function of torch, or hands the data of a tensor to the kernel."""
     callee = _called_in(hit.preceding(_LINES_OF_TRACEBACK))
-    found = {} if callee is None else dict(skipped_function(hit, {"name": _without_instance(callee)}))
+    if callee is None or callee.rpartition(".")[2] in _HANDS_OVER:
+        return None
+    found = dict(skipped_function(hit, {"name": _without_instance(callee)}))
     if "function" not in found or "of_python" in found:
         return None
     module = found.pop("module", "")
