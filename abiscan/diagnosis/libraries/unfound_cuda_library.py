@@ -476,7 +476,8 @@ def _itself(library: _Library) -> str:
     ]
     if vendor.conda:
         ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in a conda environment')
-    return "\nor: ".join([*ways, path])
+    # torch searches the packages for those that it needs itself.
+    return "\nor: ".join([*ways, path] if vendor.with_torch or not ways else [*ways[:-1], f"{ways[-1]}\nthen: {path}"])
 
 
 def _cudnn_dll(library: _Library, evidence: tuple[str, ...]) -> Iterable[Candidate]:
