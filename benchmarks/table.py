@@ -62,7 +62,7 @@ from abiscan.inputs import Artifact, expand
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.scan_batch import analyse
+from abiscan.analysis.scan_batch import check_artifact
 from abiscan.report.problems_text import PLACES
 options = scan_options(CommandLine(), sites=PLACES[0])
 context = AnalysisContext(options)
@@ -70,7 +70,7 @@ times = []
 for item in expand(sys.argv[1:], cwd=options.settings.cwd):
     if isinstance(item, Artifact):
         started = time.process_time()
-        for _ in analyse(item, context):
+        for _ in check_artifact(item, context):
             pass
         context.loader.forget()
         times.append(time.process_time() - started)

@@ -121,7 +121,7 @@ def scan_items(
                     yield OpenedContainer(container_of(group))
             if progress is not None:
                 progress.at(item.display)
-            reports = _check(item, context)
+            reports = check_artifact(item, context)
             if isinstance(reports, InputError):
                 yield reports
                 reports = ()
@@ -145,7 +145,7 @@ def scan_items(
     yield BatchEnd(context.target.run_torch().target, (*notes, *context.notes()), silent)
 
 
-def _check(artifact: Artifact, context: AnalysisContext) -> tuple[ArtifactReport, ...] | InputError:
+def check_artifact(artifact: Artifact, context: AnalysisContext) -> tuple[ArtifactReport, ...] | InputError:
     """The reports of one artifact, or why it cannot be read: one of a shared object, none of a source without a
     finding. Facts of a shared object are kept if a registry run asks for them.
 

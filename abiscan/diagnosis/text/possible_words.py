@@ -53,12 +53,12 @@ def _parts_of(text: str) -> set[int]:
 
 
 def bounds_of_pieces(pieces: int) -> Iterator[tuple[int, int]]:
-    """The bounds of pieces in the text, with the longest word that begins in them; those of adjacent ones together."""
+    """The bounds of pieces in the text, with the longest word that begins in them. Each piece on its own: `str.find`
+    prepares tables for longer texts, at each call."""
     at = 0
     while pieces:
         skipped = (pieces & -pieces).bit_length() - 1
-        pieces >>= skipped
-        count = (~pieces & (pieces + 1)).bit_length() - 1
-        yield (at + skipped) * PIECE, (at + skipped + count) * PIECE + _OVERLAP
-        pieces >>= count
-        at += skipped + count
+        at += skipped
+        yield at * PIECE, (at + 1) * PIECE + _OVERLAP
+        pieces >>= skipped + 1
+        at += 1
