@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 # Characters of a piece of the text, and the most of a word.
-PIECE: Final = 1 << 14
+PIECE: Final = 1 << 17
 _OVERLAP: Final = 512
 _PART: Final = 4
 
@@ -53,12 +53,12 @@ def _parts_of(text: str) -> set[int]:
 
 
 def bounds_of_pieces(pieces: int) -> Iterator[tuple[int, int]]:
-    """The bounds of pieces in the text, with the longest word that begins in them. Each piece on its own: `str.find`
-    prepares tables for longer texts, at each call."""
+    """The bounds of pieces in the text, with the longest word that begins in them; those of adjacent ones together."""
     at = 0
     while pieces:
         skipped = (pieces & -pieces).bit_length() - 1
-        at += skipped
-        yield at * PIECE, (at + 1) * PIECE + _OVERLAP
-        pieces >>= skipped + 1
-        at += 1
+        pieces >>= skipped
+        count = (~pieces & (pieces + 1)).bit_length() - 1
+        yield (at + skipped) * PIECE, (at + skipped + count) * PIECE + _OVERLAP
+        pieces >>= count
+        at += skipped + count
