@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 # Characters of a piece of the text, and the most of a word.
-PIECE: Final = 1 << 17
+PIECE: Final = 1 << 16
 _OVERLAP: Final = 512
 _PART: Final = 4
 
@@ -36,10 +36,11 @@ def possible_words(text: str, parts: WordParts) -> dict[str, int]:
     for at, start in enumerate(starts):
         # The parts of all pieces at once take a hundred bytes for each byte of the text.
         seen = _parts_of(text[start : start + PIECE + _OVERLAP])
+        bit, known, is_seen = 1 << at, possible.get, seen.issuperset
         for first in seen.intersection(parts):
             for word, others in parts[first]:
-                if seen.issuperset(others):
-                    possible[word] = possible.get(word, 0) | 1 << at
+                if is_seen(others):
+                    possible[word] = known(word, 0) | bit
     everywhere = (1 << len(starts)) - 1
     return possible | {word: everywhere for word, _ in parts.get(-1, ())}
 
