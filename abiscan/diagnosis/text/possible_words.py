@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 # Characters of a piece of the text, and the most of a word.
-PIECE: Final = 1 << 16
+PIECE: Final = 1 << 17
+_READ: Final = 1 << 15
 _OVERLAP: Final = 512
 _PART: Final = 4
 
@@ -32,11 +33,11 @@ def possible_words(text: str, parts: WordParts) -> dict[str, int]:
     piece has three parts, and those of fewer than four bytes. One search of the text for each word takes longer than
     this: few words occur, and most of them in few pieces."""
     possible: dict[str, int] = {}
-    starts = range(0, len(text), PIECE)
+    starts = range(0, len(text), _READ)
     for at, start in enumerate(starts):
         # The parts of all pieces at once take a hundred bytes for each byte of the text.
-        seen = _parts_of(text[start : start + PIECE + _OVERLAP])
-        bit, known, is_seen = 1 << at, possible.get, seen.issuperset
+        seen = _parts_of(text[start : start + _READ + _OVERLAP])
+        bit, known, is_seen = 1 << start // PIECE, possible.get, seen.issuperset
         for first in seen.intersection(parts):
             for word, others in parts[first]:
                 if is_seen(others):
