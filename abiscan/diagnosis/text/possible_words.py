@@ -3,47 +3,65 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-# Characters of a piece of the text, and the most of a word.
+from msgspec import Struct
+
+# Characters of a piece of the text, of the parts of it that are read at once, and the most of a word.
 PIECE: Final = 1 << 17
-_READ: Final = 1 << 15
+_READ: Final = 1 << 14
 _OVERLAP: Final = 512
 _PART: Final = 4
 
-WordParts = Mapping[int, tuple[tuple[str, tuple[int, int]], ...]]
-"""Words by their first four bytes, as a number, with their middle and last four; under -1 shorter words."""
+
+class WordParts(Struct, frozen=True):
+    """Words by parts of them, which are four bytes as a number.
+
+    Attributes:
+        by_first: words by their first part, each with its middle and its last.
+        short: words of fewer than four bytes.
+        parts: all parts.
+    """
+
+    by_first: dict[int, list[tuple[str, tuple[int, int]]]]
+    short: tuple[str, ...]
+    parts: frozenset[int]
 
 
 def word_parts(words: Iterable[str]) -> WordParts:
     """The parts of words."""
-    found: dict[int, tuple[tuple[str, tuple[int, int]], ...]] = {}
+    by_first: dict[int, list[tuple[str, tuple[int, int]]]] = {}
+    short: list[str] = []
+    parts: set[int] = set()
     for word in words:
         data = word.encode()
+        if len(data) < _PART:
+            short.append(word)
+            continue
         places = (0, len(data) // 2 - 2, len(data) - _PART)
         first, middle, last = (int.from_bytes(data[at : at + _PART], sys.byteorder) for at in places)
-        first = first if len(data) >= _PART else -1
-        found[first] = (*found.get(first, ()), (word, (middle, last)))
-    return found
+        by_first.setdefault(first, []).append((word, (middle, last)))
+        parts.update((first, middle, last))
+    return WordParts(by_first, tuple(short), frozenset(parts))
 
 
-def possible_words(text: str, parts: WordParts) -> dict[str, int]:
+def possible_words(text: str, words: WordParts) -> dict[str, int]:
     """The words that may occur in a text, each with a bit for every piece that it may begin in: those of which the
     piece has three parts, and those of fewer than four bytes. One search of the text for each word takes longer than
     this: few words occur, and most of them in few pieces."""
     possible: dict[str, int] = {}
-    starts = range(0, len(text), _READ)
-    for at, start in enumerate(starts):
-        # The parts of all pieces at once take a hundred bytes for each byte of the text.
-        seen = _parts_of(text[start : start + _READ + _OVERLAP])
-        bit, known, is_seen = 1 << start // PIECE, possible.get, seen.issuperset
-        for first in seen.intersection(parts):
-            for word, others in parts[first]:
-                if is_seen(others):
-                    possible[word] = known(word, 0) | bit
-    everywhere = (1 << len(starts)) - 1
-    return possible | {word: everywhere for word, _ in parts.get(-1, ())}
+    starts = range(0, len(text), PIECE)
+    for piece, start in enumerate(starts):
+        seen: set[int] = set()
+        # All parts of the text at once take a hundred bytes for each byte of it.
+        for at in range(start, min(start + PIECE, len(text)), _READ):
+            seen |= words.parts.intersection(_parts_of(text[at : at + _READ + _OVERLAP]))
+        for first in seen.intersection(words.by_first):
+            for word, others in words.by_first[first]:
+                if seen.issuperset(others):
+                    possible[word] = possible.get(word, 0) | 1 << piece
+    return possible | dict.fromkeys(words.short, (1 << len(starts)) - 1)
 
 
 def _parts_of(text: str) -> set[int]:
