@@ -27,7 +27,7 @@ from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, ImportsShown, Verdict
 from abiscan.model.subject import SubjectKind
 from abiscan.model.target import TargetSource, TorchKind
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 TARGET = Path(__file__).parents[1] / "abiscan" / "data" / "report.schema.json"
 

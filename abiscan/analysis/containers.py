@@ -15,7 +15,7 @@ from abiscan.target.build_names import names_release, release_in_name
 from abiscan.target.declared import marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.package_builds import module_of, verified_releases
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, read_declared_tags, torch_requirements
 

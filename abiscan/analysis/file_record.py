@@ -24,7 +24,7 @@ from abiscan.releases.index import ReleaseIndex, is_earlier
 from abiscan.releases.matrix import Matrix, TorchNeeds
 from abiscan.target.file_target import FileTarget
 from abiscan.target.torch_exports import TargetTorch
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 if TYPE_CHECKING:
     from abiscan.analysis.shared_layouts import SharedLayouts

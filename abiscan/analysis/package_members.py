@@ -13,7 +13,7 @@ from abiscan.model.limits import MIB
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import owner_of
 from abiscan.target.build_names import release_in_name
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 if TYPE_CHECKING:
     from abiscan.inputs.artifact import Artifact, Group

@@ -16,7 +16,7 @@ from abiscan.inputs import Options as InputOptions
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, InputError
 from abiscan.target.unread_metadata import unknown_of, unread_requirements
-from abiscan.wheel.container_kind import PLAIN
+from abiscan.wheel.container_facts import PLAIN
 
 if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch

@@ -15,7 +15,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactReport
 from abiscan.model.versions import ReleaseRanges
 from abiscan.target.file_target import importing_pythons
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 
 def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> ArtifactReport:

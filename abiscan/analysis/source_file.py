@@ -12,7 +12,7 @@ from abiscan.inputs.artifact import Artifact, Group
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 if TYPE_CHECKING:
     from abiscan.source import SourceFile, SourceSet

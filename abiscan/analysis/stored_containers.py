@@ -25,7 +25,7 @@ from abiscan.provenance.provenance_facts import AOTINDUCTOR, CALLS_BY_NAME, PYBI
 from abiscan.provenance.read_operators import find_operators
 from abiscan.releases.assertions import MARK
 from abiscan.releases.open_layouts import layouts_of
-from abiscan.wheel.container_kind import ContainerFacts
+from abiscan.wheel.container_facts import ContainerFacts
 
 
 class StoredArtifact(Struct, frozen=True):

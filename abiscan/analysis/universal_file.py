@@ -8,7 +8,7 @@ from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import run_passes
 from abiscan.binary.universal_parts import parts_of
 from abiscan.model.report import ArtifactVerdict, UniversalPart
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 from abiscan.wheel.tags import machine_fits, read_declared_tags
 
 _WORST_FIRST = (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED, ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)

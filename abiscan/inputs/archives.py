@@ -22,7 +22,7 @@ from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_NESTED_ARCHIVE
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 from abiscan.wheel.metadata import container_facts, find_kind, is_metadata
 
 Expanded = Iterator[Artifact | InputError | Note]

@@ -25,7 +25,7 @@ from abiscan.model.limits import (
 )
 from abiscan.model.platforms import file_key
 from abiscan.model.report import ArtifactKind
-from abiscan.wheel.container_kind import ContainerFacts
+from abiscan.wheel.container_facts import ContainerFacts
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary

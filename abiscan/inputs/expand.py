@@ -15,7 +15,7 @@ from abiscan.inputs.artifact import Artifact, Note, Options
 from abiscan.inputs.tree import archives_below, expand_directory, expand_file, not_an_archive
 from abiscan.model.limits import MAX_FIELD, MAX_LISTED
 from abiscan.model.report import InputError
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 INSTALLED = "installed:"
 """Prefix for the name of an installed package, even if a file or directory has the same name."""

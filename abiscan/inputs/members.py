@@ -12,7 +12,7 @@ from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
 from abiscan.model.limits import MAX_LINK_STEPS, MAX_MEMBER_NAME
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from abiscan.wheel.metadata import find_excess_of_metadata
 from abiscan.wheel.wheel_name import find_excess_of_wheel_name
 

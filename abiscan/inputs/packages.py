@@ -26,7 +26,7 @@ from abiscan.inputs.members import MemberPlace, not_read, nothing_found
 from abiscan.inputs.tree import DiskContent, expand_directory
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from abiscan.wheel.metadata import container_facts, find_excess_of_metadata
 from abiscan.wheel.requirement_lines import normal_name
 

@@ -17,7 +17,7 @@ from abiscan.inputs.artifact import Artifact, Group, Note, Options
 from abiscan.inputs.byte_source import FileBytes
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 
 Expanded = Iterator[Artifact | InputError | Note]
 

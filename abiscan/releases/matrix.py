@@ -232,7 +232,7 @@ class _Known(Struct, frozen=True):
     Attributes:
         masks: name -> the builds that export it; exported: the names that any exports; strings: their std::string ABI,
             as far as needed.
-        open_to_cuda: builds that stand for CUDA builds, whose exports are unknown.
+        open_to_cuda: builds that stand for CUDA builds, with unknown exports.
         linked: builds on which a library that the file links exports each name.
         own: the same of each name of unknown owner.
         siblings: library of the package -> the builds that export all that it needs.

@@ -16,7 +16,7 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetSource
 from abiscan.target.build_names import dotted, release_in_name
 from abiscan.target.declared_pythons import DeclaredPython, is_known_python, pythons_of_file
-from abiscan.wheel.container_kind import ContainerFacts
+from abiscan.wheel.container_facts import ContainerFacts
 from abiscan.wheel.tags import TorchRequirement, read_declared_tags, torch_requirements
 
 

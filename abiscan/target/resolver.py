@@ -23,7 +23,7 @@ from abiscan.target.file_target import FileTarget, TorchOfFile, target_with
 from abiscan.target.run_torch import FALLBACK_MACHINE, RunTorch, find_run_torch
 from abiscan.target.target_request import TargetRequest
 from abiscan.target.torch_exports import TargetTorch, released_torch, torch_for_machine
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 
 class _Question(Struct, frozen=True):

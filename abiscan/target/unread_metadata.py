@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from abiscan.model.dependency_specifiers import concerns_torch, is_specifier
 from abiscan.target.declared_pythons import is_known_python
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import required_name
 from abiscan.wheel.tags import read_declared_tags, torch_requirements
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from abiscan.model.dependency_specifiers import find_excess, find_excess_of_requirements
 from abiscan.model.limits import MAX_HEADER_LINES, MAX_METADATA, MAX_TAGS
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from abiscan.wheel.wheel_name import expanded_tags, split_wheel_name
 
 _DIST_INFO_FILE = r"^[^/]+\.dist-info/(METADATA|WHEEL)$"

@@ -18,7 +18,7 @@ from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource, TorchBuild, TorchKind
 from abiscan.report import json_report, text
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from tests.rules.computed.wheels import CP311, KNOWN, WHEEL, container, member
 
 

@@ -18,7 +18,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact, Limits, Options, expand
 from abiscan.inputs.ranged_bytes import OtherContents
 from abiscan.model.report import ArtifactKind
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 from tests.inputs.kit import DIST_INFO, GOOD, METADATA, SMALL, WHEEL_NAME, all_of, content_of, tar_bytes, zip_bytes
 
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"

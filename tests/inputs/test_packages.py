@@ -8,7 +8,7 @@ import pytest
 
 from abiscan.errors import UsageError
 from abiscan.inputs import expand
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 from tests.inputs.kit import GOOD, METADATA, SMALL, WHEEL, all_of
 
 

@@ -11,7 +11,7 @@ from abiscan.model.target import TargetSource
 from abiscan.target.build_names import release_in_name, without_build
 from abiscan.target.declared import declared_by
 from abiscan.target.unread_metadata import unknown_of, unread_requirements
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 
 
 def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0", name: str = "x") -> ContainerFacts:

@@ -13,7 +13,7 @@ from abiscan.model.target import TargetSource
 from abiscan.releases import open_index
 from abiscan.target.declared import declared_by
 from abiscan.target.declared_release import find_declared_release, is_for_environment
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 
 INDEX = open_index()
 CP311 = ("cp311-cp311-manylinux_2_28_x86_64",)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from packaging.metadata import parse_email
 from packaging.utils import parse_wheel_filename
 
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 from abiscan.wheel.metadata import container_facts, find_kind, headers, install_path
 from abiscan.wheel.wheel_name import split_wheel_name
 from tests.corpus.fetch import corpus_dir

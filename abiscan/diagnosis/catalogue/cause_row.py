@@ -11,7 +11,7 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Line(_Row, frozen=True, kw_only=True):
-    """A line of evidence or of a fix. A line with a place (`{gpu}`) whose value is absent is left out, unless the place
+    """A line of evidence or of a fix. A line with a place (`{gpu}`) without a value is left out, unless the place
     has a replacement text (`{gpu|X}`).
 
     Attributes:

@@ -150,7 +150,7 @@ def _by_position(missing: MissingName, target: TorchBuild) -> tuple[float, *tupl
             if missing.knowledge.exports is not None:
                 differs = "has that version but does not export it: it is a different build"
             else:
-                differs = "is a different build of that version, whose exports are unknown"
+                differs = "is a different build of that version, with unknown exports"
             return 0.72, exported, f"{missing.target_label} {differs} (source, conda, NGC, another variant)."
         if missing.knowledge.exact or missing.reference.status is not None:
             return (0.0,)

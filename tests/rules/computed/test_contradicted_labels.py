@@ -6,7 +6,7 @@ from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.rules import rule
 from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
 from abiscan.target.declared import declared_by
-from abiscan.wheel.container_kind import ContainerFacts, ContainerKind
+from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from tests.tables import table_rows
 
 

@@ -10,7 +10,7 @@ from abiscan.model.provenance import Provenance
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.versions import ReleaseRanges, Span
 from abiscan.releases import open_index
-from abiscan.wheel.container_kind import ContainerKind
+from abiscan.wheel.container_facts import ContainerKind
 
 CP311 = "cp311-cp311-manylinux_2_28_x86_64"
 KNOWN = tuple(dict.fromkeys(build.torch for build in open_index().builds("x86_64")))
