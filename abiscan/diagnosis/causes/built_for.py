@@ -84,6 +84,7 @@ def by_release(missing: MissingName) -> Candidates:
     newest = max((torch for torch, _its in known), default=())
     if not fitting and at:
         yield from _before_release(package, release, known, missing)
+        yield from _after_release(package, release, known, missing)
     if not fitting or not at or at in fitting or (at > newest and newest in fitting):
         return
     is_older = max(fitting) < at
@@ -119,6 +120,28 @@ def _before_release(
         yield Candidate(
             CauseId.BUILT_FOR_OLDER_TORCH, 0.7, evidence, "\n".join(package_commands.install(package, missing))
         )
+
+
+def _after_release(
+    package: Package, release: str, known: list[tuple[versions.Order, str]], missing: MissingName
+) -> Candidates:
+    """A release after the last one for the target, up to that for a newer torch."""
+    at, its_order = (
+        (versions.order(missing.target.version) or ())[:2] if missing.target else (),
+        versions.order(release) or (),
+    )
+    last = next((its for torch, its in known if torch == at), None)
+    later = [(torch, its) for torch, its in known if torch > at and its_order <= (versions.order(its) or ())]
+    if last is None or not later or its_order <= (versions.order(last) or ()):
+        return
+    torch, its = min(later)
+    wanted = ".".join(map(str, torch))
+    evidence = (
+        f"{package.name} {last} is the last release for {missing.target_label}, {its} is one for torch {wanted}: "
+        f"{release} is for a newer torch than the one in the text.",
+    )
+    fix = "\n".join((*package_commands.install(package, missing), f'or: pip install "torch=={wanted}.*"'))
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.8, evidence, fix)
 
 
 def _newer(missing: MissingName) -> Candidates:

@@ -84,7 +84,13 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool) -> tuple[FoundSub
         return tuple(VersionSubject(text=name, position=at) for at, name in enumerate(wanted))
     if not names:
         quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
-        names = [name for name in quoted if is_known(name, knowledge)]
+        # `Backend "sox_io"` begins like a function of SoX: only words about a symbol show that it is one.
+        about_symbol = is_shown("missing_symbol", text)
+        names = [
+            name
+            for name in quoted
+            if (is_known(name, knowledge) if about_symbol else pasted_names.is_known(name, knowledge))
+        ]
     if not names and is_shown("missing_symbol", text):
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]

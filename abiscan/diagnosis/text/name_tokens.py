@@ -47,12 +47,16 @@ _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
 # Suffixes of GCC and Clang after a dot, for functions that were split or copied.
 _CLONES: Final = ("cold", "part", "isra", "constprop", "llvm", "lto_priv", "localalias", "resolver", "clone")
-_VERSION = re.compile(r"@{1,2}([A-Za-z0-9_.+-]+)|,?\s{1,4}version[:\s]\s{0,4}([A-Za-z0-9_.+-]+)")
+# `undefined symbol PyTorch version 2.1` is prose: the version of a symbol has letters.
+_VERSION = re.compile(
+    r"@{1,2}([A-Za-z0-9_.+-]+)|,?\s{1,4}version[:\s]\s{0,4}((?=[0-9.]{0,32}[A-Za-z_])[A-Za-z0-9_.+-]+)"
+)
 _MANGLED = re.compile(r"_{1,2}Z[A-Za-z0-9_$.]+|\?[A-Za-z_?][A-Za-z0-9_?@$]+")
 # The rest of a broken name on the next line, after the prefix of mail; maximum number of lines of a name.
 _CONTINUED = re.compile(r"[> \t|]{0,16}([A-Za-z0-9_]{1,4096})")
 _BROKEN_INTO: Final = 3
-_WORD = re.compile(r"[A-Za-z]?[a-z]+")
+# All names of CPython have an underscore: PyTorch, PyPI are words.
+_WORD = re.compile(r"[A-Za-z]?[a-z]+|Py[A-Z][A-Za-z]+")
 # Words next to a name in a demangled text; any other word ends it.
 _BESIDE: Final = frozenset(
     (
@@ -291,7 +295,7 @@ def _is_demangled_text(text: str) -> bool:
 
 
 def is_plain_word(name: str) -> bool:
-    """Whether this may be a word of prose as well as a C name: only letters."""
+    """Whether this may be a word of prose as well as a C name: only letters, or PyTorch."""
     return _WORD.fullmatch(name) is not None
 
 
