@@ -54,6 +54,17 @@ def exporting(library: str, name: str) -> Exporting | None:
     return None if known is None else Exporting(known, ())
 
 
+def names_alike(name: str) -> list[str]:
+    """The exported names that differ from a name only in upper and lower case.
+
+    >>> names_alike("ncclcommregister")
+    ['ncclCommRegister']
+    """
+    wanted = name.lower()
+    exported = (line.partition(" ")[2] for line in _lines() if line.lower().endswith(wanted))
+    return list(dict.fromkeys(each for each in exported if each.lower() == wanted))
+
+
 def driver_since(name: str) -> str | None:
     """The CUDA release that added a driver function (`12.0`); None if the driver API does not have it.
 

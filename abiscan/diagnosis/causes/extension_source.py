@@ -8,8 +8,9 @@ import re
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_namespace
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.fixes import extension_fixes, package_commands
+from abiscan.diagnosis.fixes.file_package import distribution_of_file
 from abiscan.diagnosis.fixes.package_commands import find_package
-from abiscan.diagnosis.fixes.safe_names import safe
+from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
@@ -94,6 +95,16 @@ def _cxx_name(missing: MissingName) -> Candidates:
         evidence.append(f"It is unknown whether {_scope(missing)} is part of the extension or of another library.")
         score = 0.55
     fix = _fix(missing, cxx.base)
+    if own and _is_library_of_package(missing):
+        score = min(score, 0.62)
+        package = distribution_of_file(missing.file.path) or normalised(missing.file.path.split("/")[-3])
+        yield from row_causes(
+            "library-of-package-lacks-symbol",
+            missing,
+            commands={"package": safe(package or "", "PACKAGE"), "path": safe(missing.file.path, "FILE")},
+            symbol=missing.shown,
+            file=missing.file.file_name,
+        )
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     if not own:
         yield from _of_other_package(missing)
@@ -107,6 +118,13 @@ def _cxx_name(missing: MissingName) -> Candidates:
             (text,),
             f"Link the library of {safe(missing.namespace or '', 'NAME')}, in the version of its headers.",
         )
+
+
+def _is_library_of_package(missing: MissingName) -> bool:
+    """Whether a text names a shared library, no module, in the folder `lib` or `libs` of an installed package."""
+    path = missing.file.path
+    installed = missing.file.facts is None and not missing.reference.link_time
+    return installed and re.search(r"(?:[a-z]{4}-packages/(?:.*/)?|^)\w+/libs?/lib[\w+-]+\.so$", path) is not None
 
 
 def _of_other_package(missing: MissingName) -> Candidates:

@@ -306,6 +306,12 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
         evidence.append(
             f"torch wheels up to {last} pass -D_GLIBCXX_USE_CXX11_ABI=0 to the extensions that are built with them."
         )
+    abi = missing.knowledge.target_cxx11_abi
+    if mine == "new" and abi is False and missing.file.facts is None:
+        score = 0.7
+        evidence.append(
+            f"{missing.target_label} is built with {_WORDS['old']}, and so is a library that was built with this torch."
+        )
     if torch_names.is_plugin_namespace(missing.namespace or ""):
         score = 0.52
         evidence.append(

@@ -152,6 +152,12 @@ def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:
     return list(groups.values())
 
 
+def module_of_project(values: Values, missing: MissingName) -> str | None:
+    """The first module of the package (value `project`): `flash_attn` of flash-attn."""
+    package = package_commands.find_package(missing, values.get("project"))
+    return package.modules[0] if package is not None and package.modules else None
+
+
 def clone_address(values: Values, missing: MissingName) -> str | None:
     """The address of the git repository of the package of the message; None if unknown."""
     package = package_commands.find_package(missing, built_project(values, missing))

@@ -222,6 +222,19 @@ def module_file(_hit: Hit, values: Values) -> Values | None:
 _OF_COMPILED = re.compile(r"_(?:cuda|cpp|ext|C)(?![A-Za-z0-9])")
 
 
+def function_of_package(_hit: Hit, values: Values) -> Values | None:
+    """`project`: the package of the catalogue with a module that begins the value `name`: `flash_attn_func`."""
+    words = values["name"].split("_")
+    modules = ("_".join(words[:count]) for count in range(len(words), 1 - (len(words) == 1), -1))
+    found = next((each for each in modules if is_module_of_package(each)), "")
+    package = package_of_name(found) if found and found not in _OF_EVERY_PROGRAM else None
+    return None if package is None or package.command or package.ended else {"project": package.name}
+
+
+# Of these, code of one's own that forgot the import is what a text is about.
+_OF_EVERY_PROGRAM: Final = ("torch", "torchvision", "torchaudio")
+
+
 def private_module(_hit: Hit, values: Values) -> Values | None:
     """`project` and `base` of the module `name`, unless it belongs to CPython."""
     name = values["name"]

@@ -25,6 +25,7 @@ from abiscan.model.platforms import OperatingSystem, machines_naming, system_of
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.cuda_exports import names_alike
 from abiscan.ownership.names import is_python_name
 
 # Maximum number of history lines.
@@ -149,6 +150,8 @@ def _near(found: SymbolSubject, named: NamedSymbol) -> tuple[str, ...]:
     if is_python_name(name):
         # Both widths of characters are names of CPython 2, of which one build is known.
         return () if name.startswith("PyUnicodeUCS") else near_names.near_of_python(name)
+    if typed and name.islower() and (alike := names_alike(name)):
+        return tuple(alike)
     near = near_names.near(name, missing.knowledge) if spelled.exact or classify(name) is NameKind.CXX else ()
     if near or missing.cxx is None or not missing.is_torch_name or not typed:
         return near

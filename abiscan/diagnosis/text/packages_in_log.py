@@ -13,7 +13,7 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_o
 from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.proposed_release import is_proposed
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
-from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, pattern_of, values
+from abiscan.diagnosis.text.text_facts import first_match, matches, matches_and_values, pattern_of, values
 from abiscan.diagnosis.text.values_in_text import captured, matches_of
 
 _MOST_RELEASES: Final = 500
@@ -31,8 +31,9 @@ def find_projects(text: str) -> tuple[str, ...]:
 def find_project(text: str, projects: tuple[str, ...]) -> str:
     """The only one of the packages, else the only one that the text uses, else one that it names."""
     names = _with_longest_name(projects or _normalised(_used_packages(text)) or _normalised(_released_packages(text)))
-    if not names and is_shown("flashinfer", text):
-        return "flashinfer-python"
+    if not names:
+        # The rows are in their order: vLLM's log names FlashInfer, too.
+        names = tuple(dict.fromkeys(name for name, _ in matches_and_values("shown_package", text)))[:1]
     names = names or built_packages(text) or named_packages(text)
     return names[0] if len(names) == 1 else ""
 

@@ -151,7 +151,7 @@ def find_variant(text: str) -> str:
 
 
 def find_cxx11_abi(text: str) -> bool | None:
-    found = {value.lower() in ("true", "1") for found in values_by_row("cxx11_abi", text) for value in found}
+    found = {value.lower() in ("true", "1", "yes") for found in values_by_row("cxx11_abi", text) for value in found}
     if not found:
         at = text.find(_BUILT_WITH)
         flag = pattern_of("cxx11_abi_flag").search(text, at, at + _FLAGS) if at >= 0 else None
