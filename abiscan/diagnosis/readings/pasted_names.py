@@ -120,8 +120,8 @@ def restore_prefix(name: str) -> str | None:
     return whole if parsed is not None and parsed.parameters is not None and len(parsed.scope) > 0 else None
 
 
-def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
-    """A C++ name; if it is invalid or truncated, the exported name with this beginning."""
+def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
+    """A C++ name; if it is invalid or truncated, the exported name with this beginning. None for that of any name."""
     parsed = parse(name)
     if parsed is not None and ((parsed.parameters is not None and not cut_off) or is_known(name, knowledge)):
         return Spelled(name, (name,))
@@ -129,6 +129,8 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
     longer: Mapping[str, SymbolHistory] = {}
     if knowledge.releases is not None and (cut_off or len(name) >= _CUT_LENGTH):
         longer = knowledge.releases.prefix(name, knowledge.machine, _LIMIT)
+    if cut_off and len(longer) == _LIMIT:
+        return None  # `_ZN3...` is the beginning of thousands of names, each with its own causes
     if longer:
         best = min(longer, key=lambda found: (_is_there(found, longer[found], knowledge), len(found), found))
         note = f"The name is cut off in the text; it is taken to be {best}."

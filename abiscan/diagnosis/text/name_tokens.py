@@ -75,6 +75,10 @@ _OPERATOR = re.compile(r"operator\s{0,2}(?:\(\)|\[\]|[-+*/%^&|~!=<>,]{1,3}|new(?
 # The end of a mangled name after dots, `..._RKSs`: a class of std (Itanium C++ ABI, 5.1.10), which no name begins with.
 _ELIDED = re.compile(r"[.\u2026]_?[RPKN]{0,3}S[abdiost](?![a-z]{3})\w{0,4096}", re.ASCII)
 _DOTS: Final = ("...", "\u2026")
+# The beginning of thousands of names, cut off within or behind a namespace: `_ZN3...`, `_ZNK3c10...`. It names nothing.
+_BEGINNING = re.compile(
+    r"_{1,2}Z[NKVR]{0,3}(?:\d(?:c10|at|torch)(?=[\d.\u2026])){0,2}\d{0,3}(?:\.{2}|\u2026)", re.ASCII
+)
 
 
 class NameToken(Struct, frozen=True):
@@ -105,7 +109,7 @@ class NameToken(Struct, frozen=True):
 def read_name(text: str) -> NameToken | None:
     """The name at the start of a line, after colons, quotation marks, Markdown and `(e.g.,`."""
     at = _skip(text, 0)
-    if _ELIDED.match(text, max(0, at - 1)) is not None:
+    if _ELIDED.match(text, max(0, at - 1)) is not None or _BEGINNING.match(text, at) is not None:
         return None
     example = _EXAMPLE.match(text, at)
     if example is not None:
@@ -313,6 +317,7 @@ def mangled_names(text: str, limit: int) -> list[tuple[int, str]]:
         name = _without_sentence(match[0].rstrip("."))
         if (
             len(name) > 5
+            and _BEGINNING.match(text, match.start()) is None
             and ("@@" in name or name[0] == "_")
             and not (before.isascii() and (before.isalnum() or before in ("_", "$")))
         ):
