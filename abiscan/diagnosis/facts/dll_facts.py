@@ -33,7 +33,7 @@ def of_torch(values: Values, _missing: MissingName) -> str | None:
     """Set if the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
     named."""
     name, folder = values.get("name", ""), re.sub(r"[\\/]+", "/", values.get("folder", "")).lower()
-    own = is_torch_library(name) or folder.endswith("/torch/lib/")
+    own = is_torch_library(name) or f"/{folder}".endswith("/torch/lib/")
     return "yes" if own or (name in ("", "_C") and "torch_imported" in values) else None
 
 
@@ -49,6 +49,6 @@ def foreign_dll(values: Values, missing: MissingName) -> str | None:
 
 
 def extension_of_dll(values: Values, _missing: MissingName) -> str | None:
-    """The value `name` if it is a module with a name of its own: many are called `_C`."""
+    """The value `name` if it is a module with a name of its own: many are called `_C`, and ctypes names files."""
     name = values.get("name", "")
-    return None if name.startswith("_") else safe(name, "") or None
+    return None if name.startswith("_") or "." in name else safe(name, "") or None

@@ -167,7 +167,7 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
-    if torch_lacks_gpu(values, missing) is None:
+    if torch_lacks_gpu(values, missing) is None and "refused_by_torch" not in values:
         return None
     first = gpu_first_cuda(values, missing) or ""
     same = None

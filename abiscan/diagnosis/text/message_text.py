@@ -28,6 +28,8 @@ _BROKEN = re.compile(
 _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
 # A mangled name with underscores that Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
+# Quotation marks in the repr of a string: a backslash before each.
+_ESCAPED_QUOTES = re.compile(r"(?<![^\s(\[{=:,])\\(['\"])([^'\"\\\n]{1,256})\\\1")
 # Bold words and lines: `version **libcudnn_ops_infer.so.8** not defined`.
 _BOLD = re.compile(r"(?<![\w*/])\*\*(?=[^\s*])([^*\n]{1,512}?)(?<=[^\s*])\*\*(?![\w*])")
 # What torch.utils.collect_env prints for a torch that is not for ROCm: its words are those of messages about ROCm.
@@ -91,6 +93,8 @@ def clean(text: str) -> str:
         text = _BOLD.sub(r"\1", text)
     if " N/A" in text:
         text = _WITHOUT_ROCM.sub("", text)
+    if "\\'" in text or '\\"' in text:
+        text = _ESCAPED_QUOTES.sub(r"\1\2\1", text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
     if not text.isascii() and _OF_TRADITIONAL.search(text) is not None and _KANA.search(text) is None:
