@@ -21,11 +21,23 @@ _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
     PythonVersion(3, 13): ("2.5.0", None),
     PythonVersion(3, 14): ("2.9.0", None),
 }
+# CPython -> first release with wheels for it on Windows and macOS, if that is a later one.
+_FIRST_WITHOUT_LINUX: Mapping[PythonVersion, str] = {PythonVersion(3, 11): "2.0.0", PythonVersion(3, 13): "2.6.0"}
 
 
-def with_wheels(release: str) -> tuple[PythonVersion, ...]:
-    """The CPythons of the table for which a release has wheels, oldest first."""
-    return tuple(python for python in _RELEASES if installable((release,), python))
+def with_wheels(release: str, *, everywhere: bool = False) -> tuple[PythonVersion, ...]:
+    """The CPythons of the table for which a release has wheels, oldest first.
+
+    Args:
+        everywhere: on Windows and macOS, too.
+    """
+    found = tuple(python for python in _RELEASES if installable((release,), python))
+    return tuple(each for each in found if _is_everywhere(release, each)) if everywhere else found
+
+
+def _is_everywhere(release: str, python: PythonVersion) -> bool:
+    first, here = order(_FIRST_WITHOUT_LINUX.get(python, "0")), order(release)
+    return first is None or here is None or here >= first
 
 
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:

@@ -13,6 +13,10 @@ from abiscan.ownership.torch_names import is_torch_library
 _OF_CUDA = re.compile(r"(cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolver|cusparse|nvrtc|nvJitLink)(\w*\.dll)")
 
 
+# Beside libraries with names of torch in its folder lib.
+_IN_FOLDER_OF_TORCH = frozenset(("asmjit.dll", "fbgemm.dll"))
+
+
 def stated_cuda(_values: Values, missing: MissingName) -> str | None:
     """The CUDA release in the label of the torch of the text: a release on Windows has builds for several, and a
     version without a label is often a CPU build."""
@@ -33,7 +37,8 @@ def of_torch(values: Values, _missing: MissingName) -> str | None:
     """Set if the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
     named."""
     name, folder = values.get("name", ""), re.sub(r"[\\/]+", "/", values.get("folder", "")).lower()
-    own = is_torch_library(name) or f"/{folder}".endswith("/torch/lib/")
+    in_folder = f"/{folder}".endswith("/torch/lib/")
+    own = is_torch_library(name) or name.lower() in _IN_FOLDER_OF_TORCH or in_folder
     return "yes" if own or (name in ("", "_C") and "torch_imported" in values) else None
 
 

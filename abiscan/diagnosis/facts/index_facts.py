@@ -10,6 +10,7 @@ from abiscan.diagnosis.facts.requirement_facts import required_torch_release
 from abiscan.diagnosis.facts.torch_facts import torch_of_release
 from abiscan.diagnosis.fixes import torch_commands
 from abiscan.diagnosis.fixes.required_ranges import outside, within
+from abiscan.diagnosis.fixes.wheel_rows import cuda_release
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.releases import companions
@@ -39,6 +40,18 @@ def index_lacks(values: Values, missing: MissingName) -> str | None:
     if label:
         return "label"
     return _newest_of_system(values, missing) or "release"
+
+
+def unknown_index(values: Values, _missing: MissingName) -> str | None:
+    """The value `index_label`, of the index that pip asks, if PyTorch has no such index."""
+    label = values.get("index_label", "")
+    return label if torch_commands.is_of_no_release(label) else None
+
+
+def torch_before_unknown_index(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the newest torch for a CUDA up to that of the fact `unknown_index`."""
+    label = unknown_index(values, missing)
+    return label and torch_commands.torch_for_cuda(cuda_release(label), missing)
 
 
 def _unreleased(values: Values, missing: MissingName) -> str | None:

@@ -18,9 +18,12 @@ from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
 
 
-def pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
+_WITHOUT_LINUX: Final = ("win_amd64", "macosx")
+
+
+def pythons_of_torch(values: Values, missing: MissingName) -> str | None:
     """The CPythons for which the value `torch` has wheels: `3.6-3.9`."""
-    pythons = with_wheels(values.get("torch", ""))
+    pythons = with_wheels(values.get("torch", ""), everywhere=missing.log.platform in _WITHOUT_LINUX)
     return f"{pythons[0]} - {pythons[-1]}" if pythons else None
 
 
@@ -31,8 +34,8 @@ def python_without_torch(values: Values, missing: MissingName) -> str | None:
 
 
 def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
-    """The newest of them."""
-    pythons = with_wheels(values.get("torch", ""))
+    """The newest of them, on every system."""
+    pythons = with_wheels(values.get("torch", ""), everywhere=True)
     return str(pythons[-1]) if pythons else None
 
 

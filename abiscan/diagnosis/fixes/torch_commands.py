@@ -60,6 +60,10 @@ def index_of_label(label: str) -> str | None:
     return f"{INDEXES}{label}" if _LABEL_OF_INDEX.fullmatch(label) else None
 
 
+# Builds on the index of PyTorch that no row of wheels has.
+_FORMER_VARIANTS: Final = ("cu75", "cu80", "cu90", "cu91", "cu92", "cu100", "cu115")
+
+
 def _torch() -> Package:
     return packages_by_name()["torch"]
 
@@ -210,6 +214,16 @@ def variants_of(version: str, missing: MissingName) -> tuple[str, ...]:
     """The variants of a release of torch on this platform; empty if unknown."""
     known = (entry_of_release(row.variants, version) for row in rows_of(_torch(), missing))
     return next(filter(None, known), ())
+
+
+def is_of_no_release(variant: str) -> bool:
+    """Whether no release of torch has builds for a CUDA (`cu131`) that is not later than those it has builds for: PyTorch
+    has no such index."""
+    rows = (wheels_by_id()[each] for each in _torch().wheels)
+    known = {*_FORMER_VARIANTS, *(each for row in rows for each in chain(*row.variants.values()))}
+    here = versions.order(cuda_release(variant))
+    newest = max(filter(None, (versions.order(cuda_release(each)) for each in known)))
+    return here is not None and here < newest and variant not in known
 
 
 def newest_of_variant(variant: str, missing: MissingName) -> str | None:
