@@ -68,6 +68,34 @@ NAMES: Final = tuple(
 """Patterns of the names of GPUs, without spaces and in lower case, and their compute capability. The first counts."""
 
 
+_RADEON = tuple(
+    (re.compile(pattern), target)
+    for pattern, target in (
+        (r"9070(?:xt|gre)?", "gfx1201"),
+        (r"9060(?:xt)?", "gfx1200"),
+        (r"8060s|8050s", "gfx1151"),
+        (r"890m|880m", "gfx1150"),
+        (r"780m|760m", "gfx1103"),
+        (r"7900(?:xtx?|gre)?", "gfx1100"),
+        (r"7[78]00(?:xt)?", "gfx1101"),
+        (r"7600(?:xt)?", "gfx1102"),
+        (r"6[89][05]0(?:xt)?", "gfx1030"),
+        (r"67[05]0(?:xt)?", "gfx1031"),
+        (r"66[05]0(?:xt)?", "gfx1032"),
+        (r"6[45]00(?:xt)?", "gfx1034"),
+        (r"5[67]00(?:xt)?", "gfx1010"),
+        (r"5500(?:xt)?", "gfx1012"),
+    )
+)
+"""Names of Radeon GPUs without `Radeon` and `RX`, and their targets (LLVM, AMDGPUUsage, processors)."""
+
+
+def target_of_radeon(name: str) -> str | None:
+    """The target of a Radeon GPU by its name (`RX 9070 XT` -> `gfx1201`); None for a name that is not known."""
+    plain = re.sub(r"[^a-z0-9]|radeon|rx", "", name.lower())
+    return next((target for pattern, target in _RADEON if pattern.fullmatch(plain)), None)
+
+
 def first_toolkit(capability: str) -> str | None:
     """The first CUDA release that compiles for a compute capability (`8.9` -> `11.8`); None if unknown."""
     return _FIRST.get(capability)

@@ -125,11 +125,29 @@ def release_lacks_gpu(values: Values, missing: MissingName) -> str | None:
 # supported GPUs) and runs theirs, as reported in its discussions.
 _RADEON = (("gfx101", "10.3.0"), ("gfx103", "10.3.0"), ("gfx110", "11.0.0"), ("gfx115", "11.0.0"))
 
+# RX 9000: ROCm 6.4.1 is the first that lists it (https://rocm.docs.amd.com, release notes).
+_SINCE_ROCM_6_4 = "gfx120"
+
 
 def radeon_override(values: Values, missing: MissingName) -> str | None:
-    """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own."""
+    """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own. HIP for Windows
+    reads no such variable."""
     gpu = values.get("gpu", "")
+    if wheel_rows.platform_of(missing) == "win_amd64":
+        return None
     return next((version for family, version in _RADEON if gpu.startswith(family)), None)
+
+
+def newer_rocm_wheel(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for the value `gpu`, if only builds for a later ROCm have it."""
+    is_newer = values.get("gpu", "").startswith(_SINCE_ROCM_6_4) and not hip_of_windows(values, missing)
+    index = f"{torch_commands.INDEXES}rocm6.4"
+    return f"pip install --force-reinstall torch torchvision torchaudio --index-url {index}" if is_newer else None
+
+
+def hip_of_windows(_values: Values, missing: MissingName) -> str | None:
+    """The command that installs torch for a GPU of AMD on Windows."""
+    return torch_commands.hip_for_windows(missing)
 
 
 # Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md

@@ -17,7 +17,6 @@ from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
 
-
 _WITHOUT_LINUX: Final = ("win_amd64", "macosx")
 
 

@@ -217,8 +217,8 @@ def variants_of(version: str, missing: MissingName) -> tuple[str, ...]:
 
 
 def is_of_no_release(variant: str) -> bool:
-    """Whether no release of torch has builds for a CUDA (`cu131`) that is not later than those it has builds for: PyTorch
-    has no such index."""
+    """Whether no release of torch has builds for a CUDA (`cu131`) that is not later than those it has builds for:
+    PyTorch has no such index."""
     rows = (wheels_by_id()[each] for each in _torch().wheels)
     known = {*_FORMER_VARIANTS, *(each for row in rows for each in chain(*row.variants.values()))}
     here = versions.order(cuda_release(variant))
