@@ -83,6 +83,27 @@ class MissingName:
         return self.knowledge.target
 
     @property
+    def target_version(self) -> str:
+        """The version of the target; empty if unknown."""
+        return "" if self.target is None else self.target.version
+
+    @property
+    def target_variant(self) -> str:
+        """The variant of the target; empty if unknown."""
+        return "" if self.target is None else self.target.variant
+
+    @property
+    def target_cuda(self) -> str:
+        """The CUDA release of the target (`9.0`, also of a build with 9.0.176); empty if it has none or is unknown."""
+        cuda = None if self.target is None else self.target.cuda
+        return ".".join((cuda or "").split(".")[:2])
+
+    @property
+    def target_cuda_major(self) -> str:
+        """Its major release (`12`)."""
+        return self.target_cuda.partition(".")[0]
+
+    @property
     def environment(self) -> Environment | None:
         """The machine, if known."""
         return self.knowledge.environment

@@ -181,7 +181,7 @@ _FIRST_WITH_CONST_DATA_PTR: Final = (2, 1)
 
 def _lacks_const_data_ptr(missing: MissingName) -> bool:
     """Whether the target's headers declare no at::TensorBase::const_data_ptr, so that a call of it does not compile."""
-    at = None if missing.target is None else versions.order(missing.target.version)
+    at = versions.order(missing.target_version)
     is_of_it = missing.cxx is not None and missing.cxx.qualified == "at::TensorBase::const_data_ptr"
     return is_of_it and at is not None and at[:2] < _FIRST_WITH_CONST_DATA_PTR
 

@@ -76,10 +76,10 @@ def _mixed(missing: MissingName) -> Candidates:
         },
         file=missing.file.file_name,
         torches=_several_torches(missing),
-        of_c="yes" if missing.name_kind is NameKind.C else "",
-        gap="yes" if has_gap else "",
-        in_gap="yes" if in_gap else "",
-        on_windows="yes" if platform_of(missing) == "win_amd64" else "",
+        of_c=missing.name_kind is NameKind.C,
+        gap=has_gap,
+        in_gap=in_gap,
+        on_windows=platform_of(missing) == "win_amd64",
     )
 
 

@@ -166,12 +166,12 @@ def _c_name(missing: MissingName) -> Candidates:
         missing,
         commands={"add_source": _fix(missing, missing.name)},
         symbol=missing.name,
-        bare="yes" if missing.reference.bare else "",
-        of_ffi="yes" if re.search(_OF_FFI, file.path) else "",
+        bare=missing.reference.bare,
+        of_ffi=re.search(_OF_FFI, file.path) is not None,
         cpu_file=file.base_name if re.search(_CPU_FILE, file.base_name) else "",
         system_file=file.file_name if _is_of_system(file.path) else "",
         path=file.path,
-        module="yes" if _is_python_module(missing) else "",
+        module=_is_python_module(missing),
     )
 
 

@@ -41,7 +41,7 @@ def causes(missing: MissingName) -> Candidates:
             product=product,
             needing=name,
             file=file,
-            rocm="yes" if library is not None and "ROCm" in product else "",
+            rocm=library is not None and "ROCm" in product,
         )
         return
     yield from row_causes(
@@ -56,5 +56,5 @@ def causes(missing: MissingName) -> Candidates:
         version=version,
         product=product,
         file=file,
-        rocm="yes" if library is not None and "ROCm" in product else "",
+        rocm=library is not None and "ROCm" in product,
     )

@@ -104,7 +104,7 @@ def _base_score(missing: MissingName, python_only: bool) -> float:
         base = 0.6
     elif missing.position is Position.INSIDE:
         # The version of a nightly is in a range without being one of its builds.
-        base = 0.5 if missing.target is not None and versions.is_release(missing.target.version) else 0.4
+        base = 0.5 if versions.is_release(missing.target_version) else 0.4
     elif missing.target is None and missing.exported_in:
         # torch's build tools link its libraries: in most reports with an unknown torch, it lacked the symbol; few files
         # do not link torch. A linker has the library of the same headers, and loaders do not print MSVC names.
@@ -224,7 +224,7 @@ def _flags(missing: MissingName, *stems: str) -> str:
 
 def _may_be_split(missing: MissingName) -> bool:
     """Whether the CUDA library of the torch may be in two parts, as in builds for CUDA 11 until 1.13."""
-    at = None if missing.target is None else versions.order(missing.target.version)
+    at = versions.order(missing.target_version)
     return missing.reference.link_time and (at is None or at < (1, 14))
 
 

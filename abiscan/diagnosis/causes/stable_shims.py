@@ -40,7 +40,7 @@ def causes(missing: MissingName) -> Candidates:
     ways = []
     if missing.exported_in and (other := torch_fixes.install_torch(missing, missing.exported_in)) is not None:
         ways.append(other)
-    at = None if missing.target is None else versions.order(missing.target.version)
+    at = versions.order(missing.target_version)
     # TORCH_TARGET_VERSION supports versions since the registration macros of the stable ABI.
     if missing.exported_in and at is not None and at[:2] >= (2, 9):
         flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"

@@ -328,7 +328,7 @@ def _data_ptr(missing: MissingName, name: str, argument: str) -> str:
         history = releases.history(f"_ZNK2at10TensorBase8data_ptrI{element[1]}EEPT_v", missing.knowledge.machine)
         if history is None or not history.exported_in:
             return ""
-        target = None if missing.target is None else missing.target.version
+        target = missing.target_version
         if target in missing.known_versions and not history.exported_in.contains(target):
             return ""
         exported = f", exported by torch {history.exported_in.text()}"

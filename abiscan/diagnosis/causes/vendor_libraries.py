@@ -200,7 +200,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         elif missing.reference.library is not None:
             not_linked = 0.2
         yield from _not_linked(missing, vendor, not_linked)
-    if missing.target is not None and missing.target.variant == "cpu" and vendor.with_torch and not needed:
+    if missing.target_variant == "cpu" and vendor.with_torch and not needed:
         text = (
             f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
             f"as a CUDA build does."
@@ -361,9 +361,8 @@ def _cuda_ways(missing: MissingName, vendor: Vendor, installed: str) -> Iterator
 
 def _cuda_before_since(missing: MissingName) -> str:
     """The CUDA release of the target (`9.0`), if it is older than the first one that exports the symbol; else empty."""
-    cuda = "" if missing.target is None else missing.target.cuda or ""
-    own, since = versions.order(cuda), versions.order(cuda_since(missing.name) or "")
-    return ".".join(cuda.split(".")[:2]) if own is not None and since is not None and own < since else ""
+    own, since = versions.order(missing.target_cuda), versions.order(cuda_since(missing.name) or "")
+    return missing.target_cuda if own is not None and since is not None and own < since else ""
 
 
 def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
@@ -376,8 +375,7 @@ def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
     if since is None or missing.reference.link_time or not _is_extension(missing) or vendor.distribution is None:
         return ()
     major = since.partition(".")[0] if soname is None else soname[1]
-    target, distribution = missing.target, cuda_distribution(vendor, int(major))
-    own = None if target is None else versions.order(target.cuda or "")
+    distribution, own = cuda_distribution(vendor, int(major)), versions.order(missing.target_cuda)
     if major != since.partition(".")[0] or distribution is None or (own and own >= (versions.order(since) or ())):
         return ()
     torch = torch_of_cuda_since(since, major, missing)
@@ -401,9 +399,8 @@ def _of_two_releases(missing: MissingName, vendor: Vendor) -> list[str]:
 
 def _keep_one(missing: MissingName, packages: list[str]) -> str:
     """The commands that leave one of several packages, that of the target's CUDA or of the newest."""
-    target, versions_of = missing.target, {} if missing.environment is None else missing.environment.packages
-    cuda = "" if target is None or target.cuda is None else target.cuda.partition(".")[0]
-    keep = next((each for each in packages if each.endswith(f"-cu{cuda}")), packages[-1])
+    versions_of = {} if missing.environment is None else missing.environment.packages
+    keep = next((each for each in packages if each.endswith(f"-cu{missing.target_cuda_major}")), packages[-1])
     others = " ".join(each for each in packages if each != keep)
     folder = keep.removeprefix(_STEM).rpartition("-cu")[0]
     return (
@@ -430,7 +427,6 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         flags = f"{vendor.library}.lib"
         if vendor.cuda:
             flags += ' with /LIBPATH:"%CUDA_PATH%\\lib\\x64"'
-    by_loader = missing.file.facts is None and not missing.reference.link_time
     yield from row_causes(
         "vendor-library-not-linked",
         missing,
@@ -438,12 +434,12 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         commands={"flags": flags},
         owner_text=_owner_text(missing, vendor),
         needed=", ".join(missing.file.needed),
-        by_loader="yes" if by_loader else "",
-        macos="yes" if missing.reference.macos else "",
+        by_loader=missing.file.facts is None and not missing.reference.link_time,
+        macos=missing.reference.macos,
         of_vendor=missing.file.base_name if _is_built_elsewhere(missing) else "",
-        torch_library="yes" if missing.file.is_torch_itself else "",
+        torch_library=missing.file.is_torch_itself,
         vendor_library=vendor.library,
-        by_jit="yes" if _OF_JIT in missing.file.path else "",
+        by_jit=_OF_JIT in missing.file.path,
     )
 
 
@@ -451,7 +447,7 @@ def _other_copy(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     """The copy of the library that was found may be of another release."""
     product = vendor.product
     commands = {"product": product, "brief": product.split(" (")[0]}
-    openmp = "yes" if _is_openmp_of_macos(missing, vendor) else ""
+    openmp = _is_openmp_of_macos(missing, vendor)
     yield from row_causes("copy-of-other-release", missing, score=score, commands=commands, openmp_of_macos=openmp)
 
 

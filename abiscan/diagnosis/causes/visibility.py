@@ -30,8 +30,8 @@ def causes(missing: MissingName) -> Candidates:
 def _python_library(missing: MissingName) -> Candidates:
     if missing.libraries[:1] != (_LIBRARY,) or not missing.exported_in:
         return
-    target = missing.target.version if missing.target is not None else None
-    at = versions.order(target) if target is not None else None
+    target = missing.target_version
+    at = versions.order(target)
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
     evidence = [

@@ -33,13 +33,13 @@ def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:
     return " ".join(safe(f"{each}{found[2]}", "FILE") for each in needs)
 
 
-def of_torch(values: Values, _missing: MissingName) -> str | None:
-    """Set if the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
+def of_torch(values: Values, _missing: MissingName) -> bool:
+    """Whether the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
     named."""
     name, folder = values.get("name", ""), re.sub(r"[\\/]+", "/", values.get("folder", "")).lower()
     in_folder = f"/{folder}".endswith("/torch/lib/")
     own = is_torch_library(name) or name.lower() in _IN_FOLDER_OF_TORCH or in_folder
-    return "yes" if own or (name in ("", "_C") and "torch_imported" in values) else None
+    return own or (name in ("", "_C") and "torch_imported" in values)
 
 
 def dll(values: Values, _missing: MissingName) -> str | None:

@@ -69,21 +69,20 @@ def gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
     return last_toolkit(capability(values, missing) or "")
 
 
-def gpu_is_dropped(values: Values, missing: MissingName) -> str | None:
-    """Set if the toolkit is later than the last that compiles for the value `gpu`: the text gives its release, or that
+def gpu_is_dropped(values: Values, missing: MissingName) -> bool:
+    """Whether the toolkit is later than the last that compiles for the value `gpu`: the text gives its release, or that
     of the target's CUDA, or each toolkit that supports no such GPU is later."""
     last = versions.order(gpu_last_cuda(values, missing) or "")
     if last is None:
-        return None
+        return False
     # Not any CUDA of the text: nvidia-smi prints that of the driver.
-    there = versions.order(missing.log.toolkit or (missing.target and missing.target.cuda) or "")
-    is_later = gpu_first_cuda(values, missing) is None if there is None else there[:2] > last
-    return "yes" if is_later else None
+    there = versions.order(missing.log.toolkit or missing.target_cuda)
+    return gpu_first_cuda(values, missing) is None if there is None else there[:2] > last
 
 
 def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
     """The CUDA release of the target's torch, where the text names it and it compiles for the value `gpu`."""
-    cuda = None if missing.target is None else missing.target.cuda
+    cuda = missing.target_cuda
     first, last, at = (
         versions.order(each or "") for each in (gpu_first_cuda(values, missing), gpu_last_cuda(values, missing), cuda)
     )
@@ -97,28 +96,28 @@ def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
     return ".".join((cuda or "").split(".")[:2]) if stated and fits else None
 
 
-def torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
-    """Given where builds of torch for the CUDA of the target, or of the text, have no code for the value `gpu`."""
-    cuda = (missing.target and missing.target.cuda) or wheel_rows.cuda_release(missing.log.variant)
+def torch_lacks_gpu(values: Values, missing: MissingName) -> bool:
+    """Whether builds of torch for the CUDA of the target, or of the text, have no code for the value `gpu`."""
+    cuda = missing.target_cuda or wheel_rows.cuda_release(missing.log.variant)
     first, there, at = (
         versions.order(each or "") for each in (gpu_first_cuda(values, missing), cuda, capability(values, missing))
     )
     if not there or not at:
-        return None
+        return False
     is_too_old = at[:2] < _OLDEST_SINCE_12_8 and there[:2] >= _WITHOUT_OLD_CODE
-    return "yes" if is_too_old or (first and there < first) else None
+    return is_too_old or (first is not None and there < first)
 
 
-def release_lacks_gpu(values: Values, missing: MissingName) -> str | None:
+def release_lacks_gpu(values: Values, missing: MissingName) -> bool:
     """The same, for a torch without a label only if it holds for each CUDA build of its release."""
     if missing.target is None or is_for_hip(missing):
-        return None
+        return False
     if "+" not in (missing.log.torch or ""):
         builds = filter(None, map(wheel_rows.cuda_release, torch_commands.variants_of(missing.target.version, missing)))
         targets = [replace(missing.target, cuda=cuda) for cuda in builds]
         each = [torch_lacks_gpu(values, missing.with_knowledge(target=target)) for target in targets]
-        return "yes" if each and all(each) else None
-    return torch_lacks_gpu(values, missing) if missing.target.cuda else None
+        return bool(each) and all(each)
+    return bool(missing.target.cuda) and torch_lacks_gpu(values, missing)
 
 
 # Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
@@ -170,7 +169,7 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
         return None
     if at >= (10, 0):
         index, oldest = ("cu130", (2, 9)) if at[0] == _THOR else ("cu128", (2, 7))
-        here = () if missing.target is None else versions.order(missing.target.version) or ()
+        here = versions.order(missing.target_version) or ()
         # torch 2.12 has no builds for CUDA 12.8.
         if missing.target is not None and oldest <= here[:2] < (2, 12):
             return (
@@ -185,7 +184,7 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
-    if torch_lacks_gpu(values, missing) is None and "refused_by_torch" not in values:
+    if not torch_lacks_gpu(values, missing) and "refused_by_torch" not in values:
         return None
     first = gpu_first_cuda(values, missing) or ""
     same = None
@@ -195,12 +194,12 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     return newest if same is None else f"{same}\nor the newest torch: {newest}"
 
 
-def with_hip(values: Values, missing: MissingName) -> str | None:
-    """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
+def with_hip(values: Values, missing: MissingName) -> bool:
+    """Whether HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
     retells the message (value `prose`) and names neither a GPU of NVIDIA nor its compiler alone."""
     # GCC prints the arguments, Clang does not: a person wrote them, unless a file is named.
     is_shown = values.get("hip") and not (values["hip"] == "__ldg(" and "source_file" in values)
-    return "yes" if is_shown or is_for_hip(missing) or _retold_of_hip(values, missing) else None
+    return bool(is_shown) or is_for_hip(missing) or _retold_of_hip(values, missing)
 
 
 def _retold_of_hip(values: Values, missing: MissingName) -> bool:
@@ -208,59 +207,55 @@ def _retold_of_hip(values: Values, missing: MissingName) -> bool:
     return "prose" in values and gpu_vendor_of(missing) != NVIDIA and not is_nvcc
 
 
-def hip_beside_nvidia(values: Values, missing: MissingName) -> str | None:
-    """Set if HIP's compiler ran, as more than the form of the message shows, and the GPU is NVIDIA's."""
+def hip_beside_nvidia(values: Values, missing: MissingName) -> bool:
+    """Whether HIP's compiler ran, as more than the form of the message shows, and the GPU is NVIDIA's."""
     is_nvidia = gpu_vendor_of(missing) == NVIDIA and not hip_is_likely(values, missing)
-    return with_hip(values, missing) if is_nvidia else None
+    return is_nvidia and with_hip(values, missing)
 
 
-def hip_is_likely(values: Values, missing: MissingName) -> str | None:
-    """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
+def hip_is_likely(values: Values, missing: MissingName) -> bool:
+    """Whether only the form of the message shows HIP, as Clang prints it for CUDA, too."""
     is_shown = "generated" in values or "hip_named" in values or is_for_hip(missing)
-    return "yes" if values.get("hip") == "__ldg" and not is_shown else None
+    return values.get("hip") == "__ldg" and not is_shown
 
 
-def torch_bfloat16(values: Values, _missing: MissingName) -> str | None:
-    """Set if the value `half` is torch's BFloat16, of which c10/util/BFloat16.h has __ldg under HIP, too."""
-    return "yes" if values.get("half", "").endswith("::BFloat16") else None
+def torch_bfloat16(values: Values, _missing: MissingName) -> bool:
+    """Whether the value `half` is torch's BFloat16, of which c10/util/BFloat16.h has __ldg under HIP, too."""
+    return values.get("half", "").endswith("::BFloat16")
 
 
 # c10/util/BFloat16-inl.h of torch 1.7.1, 1.8.1 and later, compiled by nvcc and by Clang with HIP's headers.
 _FIRST_WITH_BFLOAT16_LOAD: Final = (1, 8)
 
 
-def without_bfloat16_load(_values: Values, missing: MissingName) -> str | None:
-    """Set if torch is too old to have __ldg of its BFloat16."""
-    release = None if missing.target is None else versions.order(missing.target.version)
-    return "yes" if release and release < _FIRST_WITH_BFLOAT16_LOAD else None
+def without_bfloat16_load(_values: Values, missing: MissingName) -> bool:
+    """Whether torch is too old to have __ldg of its BFloat16."""
+    release = versions.order(missing.target_version)
+    return release is not None and release < _FIRST_WITH_BFLOAT16_LOAD
 
 
-def cuda_is_named(_values: Values, missing: MissingName) -> str | None:
-    """Set if the text names a CUDA release or a GPU of NVIDIA, or torch is for CUDA."""
-    return "yes" if missing.log.variant or gpu_vendor_of(missing) == NVIDIA or "cu" in _variant(missing) else None
+def cuda_is_named(_values: Values, missing: MissingName) -> bool:
+    """Whether the text names a CUDA release or a GPU of NVIDIA, or torch is for CUDA."""
+    return bool(missing.log.variant) or gpu_vendor_of(missing) == NVIDIA or "cu" in missing.target_variant
 
 
-def _variant(missing: MissingName) -> str:
-    return "" if missing.target is None else missing.target.variant
-
-
-def for_cpu(_values: Values, missing: MissingName) -> str | None:
-    """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
+def for_cpu(_values: Values, missing: MissingName) -> bool:
+    """Whether torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
     variant; on macOS."""
-    is_cpu = gpu_vendor_of(missing) in WITHOUT_CUDA_CODE or (missing.target and missing.target.variant == "cpu")
-    return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
+    is_cpu = gpu_vendor_of(missing) in WITHOUT_CUDA_CODE or missing.target_variant == "cpu"
+    return is_cpu or wheel_rows.platform_of(missing) == "macosx"
 
 
-def gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
-    """Set if the value `gpu` is newer than each of `supported`."""
+def gpu_is_newer(values: Values, _missing: MissingName) -> bool:
+    """Whether the value `gpu` is newer than each of `supported`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
-    return "yes" if gpu and any(supported) and gpu > max(supported) else None
+    return bool(gpu) and any(supported) and gpu > max(supported)
 
 
-def gpu_is_older(values: Values, _missing: MissingName) -> str | None:
-    """Set if the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
+def gpu_is_older(values: Values, _missing: MissingName) -> bool:
+    """Whether the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
-    return "yes" if "too_old" in values or (gpu and any(supported) and gpu < min(supported)) else None
+    return "too_old" in values or (bool(gpu) and any(supported) and gpu < min(supported))
 
 
 def _number(name: str | None) -> int:

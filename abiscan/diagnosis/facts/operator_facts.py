@@ -95,7 +95,7 @@ def torch_before_operators(values: Values, missing: MissingName) -> str | None:
     package = _registering(values, missing)
     first = "" if package is None or package.registers is None else package.registers.torch
     is_older = first and missing.target is not None and not _is_since(missing.target.version, first)
-    return missing.target.version if is_older and missing.target is not None else None
+    return missing.target_version if is_older else None
 
 
 def install_registering(values: Values, missing: MissingName) -> str | None:

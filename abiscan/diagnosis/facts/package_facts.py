@@ -71,7 +71,7 @@ def older_torch_needs(values: Values, missing: MissingName) -> str | None:
 
 def _rebuild_and_needs(values: Values, missing: MissingName) -> tuple[str, str]:
     command, found = rebuild(values, missing) or "", ""
-    torch = "" if missing.target is None else missing.target.version
+    torch = missing.target_version
     for imports in (("numpy",), ()):
         needs = "; ".join(build_requirements.notes_for_unknown(torch, imports))
         if needs and needs in command:
@@ -99,23 +99,23 @@ def projects(values: Values, _missing: MissingName) -> str | None:
     return ", ".join(normalised(each) or "" for each in values.get("project", "").split()) or None
 
 
-def is_other_label(values: Values, _missing: MissingName) -> str | None:
-    """Set if the values `label_of_wheel` and `label_of_torch` name two releases of CUDA."""
+def is_other_label(values: Values, _missing: MissingName) -> bool:
+    """Whether the values `label_of_wheel` and `label_of_torch` name two releases of CUDA."""
     label = values.get("label_of_wheel")
-    return "yes" if label and label != values.get("label_of_torch") else None
+    return bool(label) and label != values.get("label_of_torch")
 
 
-def built_in_place(values: Values, missing: MissingName) -> str | None:
-    """Set if the extensions of the package are built into its source tree, from which Python imports them."""
+def built_in_place(values: Values, missing: MissingName) -> bool:
+    """Whether the extensions of the package are built into its source tree, from which Python imports them."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     command = "" if package is None else package.command.partition("  #")[0]
-    return "yes" if any(way in command for way in (" develop", "--inplace", " -e .")) else None
+    return any(way in command for way in (" develop", "--inplace", " -e ."))
 
 
-def compiled_when_used(values: Values, missing: MissingName) -> str | None:
-    """Set if torch.utils.cpp_extension compiles the package when it is first used."""
+def compiled_when_used(values: Values, missing: MissingName) -> bool:
+    """Whether torch.utils.cpp_extension compiles the package when it is first used."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
-    return None if package is None or "torch_extensions" not in package.command else "yes"
+    return package is not None and "torch_extensions" in package.command
 
 
 def companion_build(values: Values, missing: MissingName) -> str | None:
@@ -164,9 +164,9 @@ def clone_address(values: Values, missing: MissingName) -> str | None:
     return None if package is None else package.checkout or package.repository.partition("@")[0] or None
 
 
-def reinstalled_alone(values: Values, missing: MissingName) -> str | None:
-    """Set if the commands of `reinstall_package` leave torch as it is."""
-    return "yes" if "--no-deps" in (reinstall_package(values, missing) or "") else None
+def reinstalled_alone(values: Values, missing: MissingName) -> bool:
+    """Whether the commands of `reinstall_package` leave torch as it is."""
+    return "--no-deps" in (reinstall_package(values, missing) or "")
 
 
 def build_of_clone(values: Values, missing: MissingName) -> str | None:
@@ -202,10 +202,10 @@ def build_for_capability(values: Values, missing: MissingName) -> str:
     return f"set {setting}\n{build}" if wheel_rows.platform_of(missing) == "win_amd64" else f"export {setting}; {build}"
 
 
-def repeats_failed_install(values: Values, missing: MissingName) -> str | None:
-    """Given where `reinstall_package` asks the index that had no file (value `failed_index`) for it again."""
+def repeats_failed_install(values: Values, missing: MissingName) -> bool:
+    """Whether `reinstall_package` asks the index that had no file (value `failed_index`) for it again."""
     index = values.get("failed_index", "").rstrip("/")
-    return "yes" if index and index in (reinstall_package(values, missing) or "") else None
+    return bool(index) and index in (reinstall_package(values, missing) or "")
 
 
 def prebuilt_package(values: Values, missing: MissingName) -> str | None:
@@ -235,11 +235,11 @@ def newest_python_on_page(values: Values, missing: MissingName) -> str | None:
     return (pythons_on_page(values, missing) or "").rpartition("-")[2] or None
 
 
-def wheel_of_package(values: Values, missing: MissingName) -> str | None:
-    """Given where the package of the message has a wheel that `reinstall_package` installs, and can also be built."""
+def wheel_of_package(values: Values, missing: MissingName) -> bool:
+    """Whether the package of the message has a wheel that `reinstall_package` installs, and can also be built."""
     package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
-    return "yes" if has_both and "--no-build-isolation" not in (reinstall_package(values, missing) or "") else None
+    return bool(has_both) and "--no-build-isolation" not in (reinstall_package(values, missing) or "")
 
 
 def build_for_torch(values: Values, missing: MissingName) -> str | None:
@@ -275,19 +275,18 @@ def wheels_for_other_python(values: Values, missing: MissingName) -> str | None:
     return "\n".join((lead, commands, f"or, for Python {python}, build from source:", rebuild(values, missing) or ""))
 
 
-def on_conda_forge(values: Values, missing: MissingName) -> str | None:
-    """Set if torch is a build of conda-forge, which also has the packages (value `project`)."""
+def on_conda_forge(values: Values, missing: MissingName) -> bool:
+    """Whether torch is a build of conda-forge, which also has the packages (value `project`)."""
     known = map(packages_by_name().get, values.get("project", "").split())
-    is_there = missing.log.packager == "conda-forge" and any(each is not None and each.conda_forge for each in known)
-    return "yes" if is_there else None
+    return missing.log.packager == "conda-forge" and any(each is not None and each.conda_forge for each in known)
 
 
-def needs_cuda_torch(values: Values, missing: MissingName) -> str | None:
-    """Set if the package of the message works with CUDA alone, and its torch (value `here`) is a CPU build, as every
+def needs_cuda_torch(values: Values, missing: MissingName) -> bool:
+    """Whether the package of the message works with CUDA alone, and its torch (value `here`) is a CPU build, as every
     one is on macOS."""
     package = package_commands.find_package(missing, built_project(values, missing))
     is_cpu = values.get("here", "").endswith("+cpu") or wheel_rows.platform_of(missing) == "macosx"
-    return "yes" if is_cpu and package is not None and package.cuda_only else None
+    return is_cpu and package is not None and package.cuda_only
 
 
 def cuda_build(values: Values, missing: MissingName) -> str | None:

@@ -8,11 +8,11 @@ from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
 
 
-def module_of_checkout(values: Values, _missing: MissingName) -> str | None:
-    """Given where the value `file` is a Python module outside of the folders of pip."""
+def module_of_checkout(values: Values, _missing: MissingName) -> bool:
+    """Whether the value `file` is a Python module outside of the folders of pip."""
     file = values.get("file", "")
     is_module = re.search(r"\.(?:cpython-\d|abi3)", file) is not None
-    return "yes" if is_module and not re.search(r"(?:site|dist)-packages", file) else None
+    return is_module and not re.search(r"(?:site|dist)-packages", file)
 
 
 def is_this_python(values: Values, missing: MissingName) -> str | None:

@@ -9,7 +9,6 @@ from abiscan.diagnosis.catalogue import load_packages
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.facts.torch_facts import target_cuda
 from abiscan.diagnosis.fixes import package_commands, torch_commands, torch_fixes, wheel_rows
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.named_release import named_release, requirement
@@ -41,9 +40,9 @@ def requirement_side(values: Values, _missing: MissingName) -> str | None:
     return outside(_wanted(values), values.get("here", "")) or None
 
 
-def range_has_end(values: Values, _missing: MissingName) -> str | None:
+def range_has_end(values: Values, _missing: MissingName) -> bool:
     """Whether the range excludes later releases, as `<3` and `==1.2` do."""
-    return "yes" if outside(_wanted(values), "9999") else None
+    return bool(outside(_wanted(values), "9999"))
 
 
 def required_range(values: Values, _missing: MissingName) -> str | None:
@@ -58,8 +57,8 @@ def required_release(values: Values, _missing: MissingName) -> str | None:
 
 def required_cuda(values: Values, missing: MissingName) -> str | None:
     """A CUDA release in the range: that of the target's torch, else one that torch has builds for."""
-    of_torch = target_cuda(values, missing)
-    known = within(_wanted(values), (*((of_torch,) if of_torch else ()), *_TOOLKITS))
+    of_torch = (missing.target_cuda,) if missing.target_cuda else ()
+    known = within(_wanted(values), (*of_torch, *_TOOLKITS))
     return next(iter(known), None) or required_release(values, missing)
 
 
@@ -200,7 +199,7 @@ def torch_of_triton(values: Values, missing: MissingName) -> str | None:
 
 def _here(names: PackageNames, missing: MissingName) -> str:
     """The installed release of the package; empty if unknown."""
-    target = missing.target.version if names.package == "torch" and missing.target is not None else ""
+    target = missing.target_version if names.package == "torch" else ""
     return target or missing.log.releases.get(names.package.replace("_", "-"), "")
 
 
@@ -280,10 +279,10 @@ def torch_requirements(values: Values, missing: MissingName) -> str | None:
     )
 
 
-def keeps_any_torch(values: Values, missing: MissingName) -> str | None:
-    """Set if pip takes every torch for what the packages require."""
+def keeps_any_torch(values: Values, missing: MissingName) -> bool:
+    """Whether pip takes every torch for what the packages require."""
     required = [wanted for _, wanted in _requirements_on_torch(values, missing)]
-    return "yes" if required and all(wanted in ("", "torch") for wanted in required) else None
+    return bool(required) and all(wanted in ("", "torch") for wanted in required)
 
 
 def keeps_this_torch(values: Values, missing: MissingName) -> str | None:

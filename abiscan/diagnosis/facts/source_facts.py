@@ -30,10 +30,10 @@ def inductor_cache(values: Values, _missing: MissingName) -> str:
     return next(filter(None, map(generated_modules.cache_folder, paths)), generated_modules.CACHE_OF_USER)
 
 
-def other_host_compiler(values: Values, _missing: MissingName) -> str | None:
-    """Given where nvcc accepts the GCC of the text (values `stated_gcc`, `major`): it was started with another."""
+def other_host_compiler(values: Values, _missing: MissingName) -> bool:
+    """Whether nvcc accepts the GCC of the text (values `stated_gcc`, `major`): it was started with another."""
     there, newest = versions.order(values.get("stated_gcc", "")), versions.order(values.get("major", ""))
-    return "yes" if there and newest and there[0] <= newest[0] else None
+    return there is not None and newest is not None and there[0] <= newest[0]
 
 
 def install_for_cmake(values: Values, missing: MissingName) -> str | None:
@@ -48,10 +48,10 @@ def has_header(values: Values, _missing: MissingName) -> str | None:
     return None if there is None else "yes" if there else "no"
 
 
-def target_before_1(_values: Values, missing: MissingName) -> str | None:
-    """Set if the target is a torch before 1.0."""
-    at = None if missing.target is None else versions.order(missing.target.version)
-    return "yes" if at is not None and at < (1, 0) else None
+def target_before_1(_values: Values, missing: MissingName) -> bool:
+    """Whether the target is a torch before 1.0."""
+    at = versions.order(missing.target_version)
+    return at is not None and at < (1, 0)
 
 
 def exported_by(values: Values, missing: MissingName) -> str | None:
@@ -68,11 +68,11 @@ def exported_side(values: Values, missing: MissingName) -> str | None:
     return "newest" if ranges.last == known[-1] else "oldest" if ranges.first == known[0] else None
 
 
-def in_c10_cuda(values: Values, missing: MissingName) -> str | None:
-    """Set if `name` was looked up in at::cuda and the newest torch has it in c10::cuda."""
+def in_c10_cuda(values: Values, missing: MissingName) -> bool:
+    """Whether `name` was looked up in at::cuda and the newest torch has it in c10::cuda."""
     scope, _, base = values.get("name", "").rpartition("::")
     ranges = _exported_in(f"c10::cuda::{base}", missing) if scope == "at::cuda" else None
-    return "yes" if ranges and ranges.last == missing.known_versions[-1] else None
+    return ranges is not None and bool(ranges) and ranges.last == missing.known_versions[-1]
 
 
 def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
@@ -92,9 +92,9 @@ def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
     return ReleaseRanges.of_known(missing.known_versions, present.__contains__) if found else None
 
 
-def other_place(values: Values, _missing: MissingName) -> str | None:
-    """Set if the places `earlier` and `later` differ."""
-    return "yes" if values.get("earlier") != values.get("later") else None
+def other_place(values: Values, _missing: MissingName) -> bool:
+    """Whether the places `earlier` and `later` differ."""
+    return values.get("earlier") != values.get("later")
 
 
 def header_product(values: Values, _missing: MissingName) -> str | None:

@@ -77,8 +77,8 @@ def explain_torch(_values: Values, missing: MissingName) -> str:
 
 
 def _explain(version: str, missing: MissingName) -> str:
-    if missing.target is not None and versions.is_release(missing.target.version):
-        return f"abiscan explain --torch {missing.target.version}"
+    if versions.is_release(missing.target_version):
+        return f"abiscan explain --torch {missing.target_version}"
     if platform_of(missing) == "win_amd64":  # cmd.exe has no `$(...)`
         return "abiscan explain"
     return f"abiscan explain --torch \"$(python -c 'import torch; print({version})')\""
@@ -140,7 +140,7 @@ def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
     target's release, else the newest; None if none is known."""
     if platform_of(missing) == "macosx" or gpu_vendor_of(missing) in (AMD, DCU, XPU) or missing.log.is_jetson:
         return None
-    capability, version = missing.log.capability, "" if missing.target is None else missing.target.version
+    capability, version = missing.log.capability, missing.target_version
     if capability and not _has_code(capability):
         if last_toolkit(capability) is not None:
             return None  # an older torch, which other packages here may not accept
@@ -164,10 +164,10 @@ def _has_code(capability: str) -> bool:
 
 def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
     """The command that installs the target's torch for another CUDA, preferably a newer one."""
-    here = (target_cuda(_values, missing) or "").partition(".")[0]
-    if not here or missing.target is None:
+    here, torch = missing.target_cuda_major, missing.target_version
+    if not here:
         return None
-    ways = (torch_commands.install_torch(missing.target.version, missing, cuda=str(int(here) + by)) for by in (1, -1))
+    ways = (torch_commands.install_torch(torch, missing, cuda=str(int(here) + by)) for by in (1, -1))
     command = next(filter(None, ways), None)
     return command and torch_commands.force_reinstall(command)
 
@@ -184,32 +184,21 @@ def torch_itself(_values: Values, missing: MissingName) -> str | None:
     return None if found is None else found[0]
 
 
-def cuda_of_no_release(values: Values, missing: MissingName) -> str | None:
-    """Set if no release of torch has the CUDA of the value `torch_cuda`, and the installed torch no other."""
+def cuda_of_no_release(values: Values, missing: MissingName) -> bool:
+    """Whether no release of torch has the CUDA of the value `torch_cuda`, and the installed torch no other."""
     cuda = values.get("torch_cuda", "")
     installed = missing.target if missing.knowledge.exact else None
     is_other = installed is not None and installed.cuda != cuda
-    return "yes" if not is_other and torch_commands.is_cuda_of_no_release(cuda) else None
+    return not is_other and torch_commands.is_cuda_of_no_release(cuda)
 
 
-def target_torch(_values: Values, missing: MissingName) -> str | None:
-    """The target's torch if it is a CUDA build: `torch 2.6.0 (cu124)`."""
-    return missing.target_label if target_cuda(_values, missing) else None
-
-
-def target_cuda(_values: Values, missing: MissingName) -> str | None:
-    """The CUDA release of the target's torch: `9.0`, also for a build with 9.0.176."""
-    cuda = None if missing.target is None else missing.target.cuda
-    return None if cuda is None else ".".join(cuda.split(".")[:2])
-
-
-def torch_has_fix(values: Values, missing: MissingName) -> str | None:
-    """Set if the target is not older than the value `torch`, the first release with a fix, or if the text has an
+def torch_has_fix(values: Values, missing: MissingName) -> bool:
+    """Whether the target is not older than the value `torch`, the first release with a fix, or if the text has an
     exception that later releases alone raise (value `inductor_error`)."""
     if missing.target is None:
-        return "yes" if values.get("inductor_error") else None
+        return bool(values.get("inductor_error"))
     here, first = versions.order(missing.target.version), versions.order(values.get("torch", ""))
-    return "yes" if here is not None and first is not None and here >= first else None
+    return here is not None and first is not None and here >= first
 
 
 def built_for(values: Values, _missing: MissingName) -> str | None:

@@ -53,7 +53,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         return "\n".join(_with_hip(built, missing))
     gpu, environment = _is_for_gpu(missing), environment_of(package, missing)
     notes = _compiler_notes(built, missing) if gpu else []
-    if gpu and _cuda_of(missing) is None and _FORCE_CUDA in environment and not gpu_vendor_of(missing):
+    if gpu and not missing.target_cuda and _FORCE_CUDA in environment and not gpu_vendor_of(missing):
         notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
         notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
@@ -87,23 +87,17 @@ def compiler_notes(package: Package, missing: MissingName) -> list[str]:
 def _compiler_notes(built: Iterable[Package], missing: MissingName) -> list[str]:
     """Whether a build for a GPU needs nvcc or hipcc."""
     needed = {None if each.gpu_compiler is None else each.gpu_compiler.needed for each in built}
-    cuda = _cuda_of(missing)
-    compiler = "nvcc of " + ("the CUDA major release of torch.version.cuda" if cuda is None else f"CUDA {cuda}")
-    if cuda is None and is_for_hip(missing):
+    cuda = missing.target_cuda_major
+    compiler = "nvcc of " + (f"CUDA {cuda}" if cuda else "the CUDA major release of torch.version.cuda")
+    if not cuda and is_for_hip(missing):
         compiler = "hipcc of the ROCm release of torch.version.hip"
-    elif needed <= {"never", "with-gpu-torch"} and cuda is None:
+    elif needed <= {"never", "with-gpu-torch"} and not cuda:
         return [] if needed == {"never"} else [f"for a torch with CUDA: needs {compiler}"]
     if "always" in needed:
         return [f"needs {compiler}"]
-    if cuda is not None and "with-gpu-torch" in needed:
+    if cuda and "with-gpu-torch" in needed:
         return [f"needs {compiler}: CMake's find_package(Torch) fails without it"]
     return [] if needed == {"never"} else [f"GPU sources need {compiler}"]
-
-
-def _cuda_of(missing: MissingName) -> str | None:
-    """The CUDA major release of the target (`12`)."""
-    cuda = None if missing.target is None else missing.target.cuda
-    return None if cuda is None else cuda.partition(".")[0]
 
 
 def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]:
@@ -144,7 +138,7 @@ def _torch_for_hip(missing: MissingName) -> Iterator[str]:
 def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | None:
     """Where another project has wheels of the packages for ROCm on Linux; None if they do not fit."""
     pages = dict.fromkeys(each.rocm_wheels for each in packages if each.rocm_wheels)
-    version = "" if missing.target is None else missing.target.version
+    version = missing.target_version
     torch = (versions.order(version) or _FOR_FIRST_WITH_WHEELS)[:2]
     fits = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
     fits = fits and torch >= _FOR_FIRST_WITH_WHEELS
@@ -284,7 +278,7 @@ def _is_on_windows(missing: MissingName) -> bool:
 
 
 def _is_for_gpu(missing: MissingName) -> bool:
-    of_cpu = missing.target is not None and missing.target.variant == "cpu" and not is_for_hip(missing)
+    of_cpu = missing.target_variant == "cpu" and not is_for_hip(missing)
     is_cpu = of_cpu or gpu_vendor_of(missing) in WITHOUT_CUDA_CODE
     return not is_cpu and platform_of(missing) != "macosx"
 

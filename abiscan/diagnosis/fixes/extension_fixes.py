@@ -94,8 +94,8 @@ def build_tree(missing: MissingName, project: str | None = None, since: str = ""
     if known is not None and known.guide and not (known.sdist or known.repository or known.checkout):
         return f"Build {known.name} again, as its guide says: {known.guide}"
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
-    if known is not None and known.cuda_only and missing.target is not None and missing.target.variant == "cpu":
-        notes = [f"in DIRECTORY, with torch {missing.target.version} for CUDA installed, not its CPU build"]
+    if known is not None and known.cuda_only and missing.target_variant == "cpu":
+        notes = [f"in DIRECTORY, with torch {missing.target_version} for CUDA installed, not its CPU build"]
     return _build_checkout(known, f"{build_commands.BUILD} .", missing, notes, since=since)
 
 

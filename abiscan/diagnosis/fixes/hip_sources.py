@@ -50,7 +50,7 @@ class HipBuild(Struct, frozen=True):
 
 def gpu_vendor_of(missing: MissingName) -> str:
     """The vendor of the GPU, as in `gpu_vendors.py`: from the text, else from the variant of torch."""
-    variant = "" if missing.target is None else missing.target.variant
+    variant = missing.target_variant
     return missing.log.gpu or (AMD if variant.startswith("rocm") else XPU if variant.startswith("xpu") else "")
 
 
@@ -77,13 +77,13 @@ def lacks_cuda(name: str, missing: MissingName) -> bool:
 
 def rocm_of(missing: MissingName) -> str:
     """The release of ROCm: from the text, else from the variant of torch; empty if unknown."""
-    variant = "" if missing.target is None else missing.target.variant
+    variant = missing.target_variant
     return missing.log.rocm or (variant.removeprefix("rocm") if variant.startswith("rocm") else "")
 
 
 def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBuild, ...]:
     """The builds of the packages with the HIP of the target; for an unknown HIP, those of each kind."""
-    torch = "" if missing.target is None else missing.target.version
+    torch = missing.target_version
     rocm = rocm_of(missing)
     at = versions.order(torch)
     if rocm or (at is not None and at[:2] >= _FOR_FIRST and gpu_vendor_of(missing) == AMD):
@@ -162,7 +162,7 @@ def _between(first: str, end: str) -> str:
 
 
 def _build(packages: Sequence[Package], missing: MissingName, rocm: str, lead: str) -> HipBuild:
-    torch = "" if missing.target is None else missing.target.version
+    torch = missing.target_version
     sources, notes, none, environment = [], [], [], dict[str, None]()
     for package in packages:
         release = release_to_build(package, missing)

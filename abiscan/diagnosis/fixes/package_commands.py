@@ -292,7 +292,7 @@ def _may_be_published(package: Package, missing: MissingName) -> bool:
     """Whether a wheel for the target may have been published after the catalogue was written."""
     if not package.wheels:
         return True
-    rows, torch = rows_of(package, missing), "" if missing.target is None else missing.target.version
+    rows, torch = rows_of(package, missing), missing.target_version
     at = versions.order(torch)
     if package.ended or not rows or not at or not _has_kind(package, missing):
         return False
@@ -306,7 +306,7 @@ def _may_be_published(package: Package, missing: MissingName) -> bool:
 
 def _has_kind(package: Package, missing: MissingName) -> bool:
     """Whether the package has wheels of the target's kind: for CUDA, ROCm or the CPU."""
-    variant = "" if missing.target is None else missing.target.variant
+    variant = missing.target_variant
     known = chain.from_iterable(each for row in rows_of(package, missing) for each in row.variants.values())
     kind = re.match("[a-z]*", variant)
     return package.any_variant or kind is None or any(each.startswith(kind[0]) for each in known)
@@ -319,7 +319,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
         yield _upgrade(package)
         return
     wheels = next(iter(rows_of(package, missing)), None) or wheels_by_id()[package.wheels[0]]
-    variant = "" if missing.target is None else missing.target.variant
+    variant = missing.target_variant
     install = re.sub(_RELEASE, lambda _: package.name, wheels.install)
     if not variant:
         install = re.sub(_INDEX, "", install)
@@ -334,7 +334,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
 
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
     """The build for the CUDA of the target, else the one of each CUDA."""
-    variant = variant or missing.log.variant or ("" if missing.target is None else missing.target.variant)
+    variant = variant or missing.log.variant or missing.target_variant
     if major := cuda_major(variant):
         of_major = [each for each in package.cuda if each.startswith(f"cu{major}")]
         older = [each for each in of_major if each <= variant]

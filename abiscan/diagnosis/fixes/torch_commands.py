@@ -106,7 +106,7 @@ def find_torch(
         variant: preferred variant, before that of the target.
     """
     wanted_variant = XPU if gpu_vendor_of(missing) == XPU and variant != "cpu" else variant
-    variant = "" if missing.target is None else missing.target.variant
+    variant = missing.target_variant
     found: list[tuple[Wheels, str]] = []
     for wheels in rows_of(_torch(), missing):
         known = entry_of_release(wheels.variants, version) or ()
@@ -185,7 +185,7 @@ def from_package_index(version: str, missing: MissingName) -> str:
 
 def install_nightly(name: str, missing: MissingName) -> str:
     """The command that installs the nightly builds of torch and of a package that is released with it."""
-    variant = "" if missing.target is None else missing.target.variant
+    variant = missing.target_variant
     known = re.fullmatch(r"cpu|xpu|cu\d{3}|rocm\d\.\d", variant or missing.log.variant)
     index = f"{INDEXES}nightly/{'VARIANT' if known is None else known[0]}"
     note = "  # VARIANT: that of your torch, such as cu130, cpu or rocm7.0" if known is None else ""
@@ -203,7 +203,7 @@ def _has_cuda_on_package_index(version: str, missing: MissingName) -> bool:
 def torch_of_variant(variant: str, missing: MissingName) -> str | None:
     """The command that installs torch in one variant: the target's release if it has it, else the newest that has it;
     None if none has."""
-    version = "" if missing.target is None else missing.target.version
+    version = missing.target_version
     rows = rows_of(_torch(), missing)
     of_target = any(variant in (entry_of_release(row.variants, version) or ()) for row in rows)
     newest = newest_of_variant(variant, missing)

@@ -58,8 +58,8 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
 def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
     """The releases in the ranges that are nearest to the target: all before it, else, where a later release has no such
     export, the first range after it, of which only the first minor release if the newest torch has no such export."""
-    target = None if missing.target is None else missing.target.version
-    if target is None:
+    target = missing.target_version
+    if not target:
         return ranges
     before = ranges.last_before(target)
     if before is not None:
@@ -115,9 +115,8 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":
         cuda = toolkit.version.partition(".")[0]
-    torch = None if missing.target is None else missing.target.version
-    variant = _cuda_variant(missing, cuda)
-    command = (None if torch is None else torch_commands.install_torch(torch, missing, cuda=cuda, variant=variant)) or (
+    torch, variant = missing.target_version, _cuda_variant(missing, cuda)
+    command = (torch_commands.install_torch(torch, missing, cuda=cuda, variant=variant) if torch else None) or (
         f"pip install torch=={torch} --index-url https://download.pytorch.org/whl/{variant}" if variant else ""
     )
     command = torch_commands.force_reinstall(command)

@@ -121,7 +121,7 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     for wheels in rows:
         known = entry_of_release(wheels.variants, torch)
         if known is not None:
-            chosen = "" if missing.target is None else missing.target.variant
+            chosen = missing.target_variant
             variant = chosen if chosen in known else nearest_variant(known, "") or known[-1]
             return (published_wheel(wheels, package, torch, variant, missing).command,)
     if not rows:

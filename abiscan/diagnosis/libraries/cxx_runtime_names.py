@@ -21,7 +21,7 @@ _CXX_ABI = frozenset(
 
 def cxx_abi_causes(missing: MissingName) -> Candidates:
     """Functions of the C++ runtime that compilers generate calls to."""
-    everywhere = "yes" if missing.name in _CXX_ABI else ""
+    everywhere = missing.name in _CXX_ABI
     yield from row_causes("function-of-cxx-abi-missing", missing, symbol=missing.name, everywhere=everywhere)
 
 
@@ -32,10 +32,9 @@ def cxx_runtime_causes(missing: MissingName) -> Candidates:
     of_standard = cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name
     experimental = cxx.scope[:3] == ("std", "experimental", "filesystem")
     if experimental or cxx.scope[:2] == ("std", "filesystem"):
-        yield from row_causes("filesystem-of-gcc-8-missing", missing, experimental="yes" if experimental else "")
+        yield from row_causes("filesystem-of-gcc-8-missing", missing, experimental=experimental)
     elif of_standard and "std::__1::" in missing.shown:
-        by_dyld = "yes" if is_of_dyld(missing) else ""
-        yield from row_causes("symbol-of-libcxx-missing", missing, by_dyld=by_dyld)
+        yield from row_causes("symbol-of-libcxx-missing", missing, by_dyld=is_of_dyld(missing))
     elif of_standard:
         yield from row_causes("symbol-of-cxx-library-missing", missing)
     elif (library := library_of_namespace(cxx.namespace)) is not None:

@@ -48,7 +48,7 @@ def causes(
     elif name.endswith(".lib"):
         yield from _import_library(name, missing)
     elif searched is not None and at_link_time and is_torch_library(name):
-        of_python = "yes" if name.startswith("libtorch_python") else ""
+        of_python = name.startswith("libtorch_python")
         yield from row_causes("library-not-in-folder", missing, library=name, folder=searched, of_python=of_python)
     elif is_torch_library(name) and missing.file.is_torch_itself and not at_link_time and missing.file.facts is None:
         yield from row_causes("own-library-of-torch-missing", missing, library=name)
@@ -96,7 +96,7 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
             yield msgspec.structs.replace(candidate, evidence=said, fix=fix)
     else:
         vendor = vendor_of_library(as_library)
-        product, of_cuda = ("", "") if vendor is None else (vendor.product, "yes" if vendor.cuda else "")
+        product, of_cuda = ("", False) if vendor is None else (vendor.product, vendor.cuda)
         yield from row_causes("import-library-missing", missing, library=name, product=product, of_cuda=of_cuda)
 
 
@@ -106,7 +106,7 @@ def _on_hip(name: str, missing: MissingName) -> Candidates:
     project = missing.log.project or None
     build = extension_fixes.rebuild(missing, project=project)
     build = f"\n{build}" if "\n" in build else f" {build}"
-    companion = "yes" if product == "ROCm" and project in (None, "torchvision", "torchaudio") else ""
+    companion = product == "ROCm" and project in (None, "torchvision", "torchaudio")
     yield from row_causes(
         "cuda-library-on-hip",
         missing,

@@ -280,8 +280,7 @@ def _not_loaded(search: _Search, score: float) -> Candidates:
     if name == "libtorch.so" and target is None and missing.file.facts is None:
         # Of 243 published files that need it, 99 need it first: those linked by CMake.
         # It may be linked with the library of a torch that was in another folder or of another release.
-        is_known = package_commands.find_package(missing) is not None
-        packaged = "yes" if is_known else ""
+        packaged = package_commands.find_package(missing) is not None
         yield from row_causes("libtorch-of-cmake-not-found", missing, evidence=evidence, packaged=packaged)
     if not missing.file.path and not missing.reference.bare and name.lower().endswith((".dylib", ".dll")):
         # The file that needs it is cut off: glibc alone names no file of an extension module.

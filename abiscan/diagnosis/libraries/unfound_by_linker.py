@@ -30,8 +30,8 @@ def causes_at_link_time(name: str, vendor: Vendor | None, missing: MissingName) 
         library=name,
         vendor_library="" if vendor is None else vendor.library,
         kind=_kind(name, vendor, system),
-        wsl="yes" if missing.log.is_wsl else "",
-        conda="yes" if missing.log.is_conda else "",
+        wsl=missing.log.is_wsl,
+        conda=missing.log.is_conda,
     )
 
 

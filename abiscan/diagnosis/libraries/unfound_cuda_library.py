@@ -117,7 +117,7 @@ def causes_for_cuda(
         fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
         yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.96, (text, *evidence), fix)
     elif vendor.library == "cuda":
-        unversioned, wsl = "yes" if name.endswith(".so") else "", "yes" if missing.log.is_wsl else ""
+        unversioned, wsl = name.endswith(".so"), missing.log.is_wsl
         yield from row_causes("driver-library-missing", missing, evidence=evidence, unversioned=unversioned, wsl=wsl)
     else:
         yield from _of_toolkit(library, evidence, by_torch)
@@ -141,10 +141,10 @@ def _cuda_releases(name: str, vendor: Vendor, major: str | None) -> tuple[str, .
 
 def _is_for_cuda_of_torch(library: _Library) -> bool | None:
     """Whether a library is of the CUDA release of torch; None if one of them is unknown."""
-    target = library.missing.target
-    if target is None or target.cuda is None or not library.releases:
+    missing, releases = library.missing, library.releases
+    if not missing.target_cuda or not releases:
         return None
-    return target.cuda.split(".")[0] in library.releases and not _is_of_other_minor(library.name, target.cuda)
+    return missing.target_cuda_major in releases and not _is_of_other_minor(library.name, missing.target_cuda)
 
 
 def _facts(library: _Library) -> Iterable[str]:
@@ -297,14 +297,14 @@ def _of_other_release(
     if missing.file.facts is None:
         evidence = (f"{name} may be installed in a directory outside the search path.", *evidence)
     itself = _itself(library)
-    if missing.target is not None and missing.target.cuda is not None and not by_torch:
+    if missing.target_cuda and not by_torch:
         itself += f"\nor: {_of_cuda(missing)}"
     yield Candidate(CauseId.LIBRARY_MISSING, absent, evidence, itself)
 
 
 def _has_cudnn_9(missing: MissingName) -> bool:
     """Whether the known torch is 2.4 or later, which has cuDNN 9."""
-    torch = None if missing.target is None else order(missing.target.version)
+    torch = order(missing.target_version)
     return torch is not None and torch >= (2, 4)
 
 
@@ -343,8 +343,8 @@ def _needed_by_torch(library: _Library, evidence: tuple[str, ...]) -> Iterable[C
         commands={"itself": _itself(library)},
         library=library.name,
         release=_minor_release(library.name) if library.missing.log.is_conda else "",
-        jetson="yes" if library.missing.log.is_jetson else "",
-        image_build="yes" if library.missing.log.is_image_build else "",
+        jetson=library.missing.log.is_jetson,
+        image_build=library.missing.log.is_image_build,
     )
 
 
@@ -378,10 +378,10 @@ def _cuda_library_fix(library: _Library) -> str:
             else ""
         )
         return f"{shows}\n{same}: {_itself(library)}\nOtherwise: {other}{torch}"
-    major_here = target.cuda.partition(".")[0]
+    major_here = missing.target_cuda_major
     is_other = _is_of_other_minor(name, target.cuda)
     if not ways:
-        here = ".".join(target.cuda.split(".")[:2]) if is_other else major_here
+        here = missing.target_cuda if is_other else major_here
         ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
     elif releases and major_here not in releases:
         first, *others = ways[0].split("\n")
@@ -409,8 +409,7 @@ def _install_packages(missing: MissingName) -> list[str]:
     """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
     text names."""
     if extension_fixes.is_in_source_tree(missing):
-        cuda = None if missing.target is None else missing.target.cuda
-        toolkit = f"export CUDA_HOME=/usr/local/cuda-{'.'.join(cuda.split('.')[:2])}; " if cuda else ""
+        toolkit = f"export CUDA_HOME=/usr/local/cuda-{missing.target_cuda}; " if missing.target_cuda else ""
         return [f"{toolkit}{extension_fixes.rebuild(missing)}"]
     package = package_commands.find_package(missing)
     if package is not None:
@@ -460,8 +459,7 @@ def _itself(library: _Library) -> str:
             "print(nvidia.nvtx.__path__[0])')/lib:$LD_LIBRARY_PATH\"  # for every release of CUDA\nor: " + path
         )
     distribution = cuda_distribution(vendor, int(major))
-    target = missing.target
-    cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])
+    cuda = int(missing.target_cuda_major) if missing.target_cuda else None
     if distribution is not None:
         # A second release of a library that torch loads is no solution.
         second = vendor.with_torch and cuda not in (None, int(major))

@@ -55,7 +55,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     elif vendor is not None:
         evidence.append(f"It is part of {vendor.product}.")
         if vendor.owner is Owner.HIP:
-            versioned = "" if name.endswith(".so") else "yes"
+            versioned = not name.endswith(".so")
             yield from row_causes(
                 "library-of-rocm-missing", missing, evidence=evidence, library=name, stem=stem, versioned=versioned
             )

@@ -18,7 +18,7 @@ def of_package(missing: MissingName) -> Candidates:
     package = package_commands.find_package(missing, missing.log.project or missing.name)
     if package is None:
         return
-    at = None if missing.target is None else versions.order(missing.target.version)
+    at = versions.order(missing.target_version)
     fix = build(package, missing) or ""
     for failure in package.known_failures:
         first = versions.order(failure.torch)

@@ -36,7 +36,7 @@ def row_causes(
     evidence: Iterable[str] = (),
     score: float | None = None,
     commands: Mapping[str, str] | None = None,
-    **values: str,
+    **values: str | bool,
 ) -> Candidates:
     """The causes of a row with conditions that hold.
 
@@ -45,13 +45,14 @@ def row_causes(
         evidence: sentences before those of the row.
         score: in place of that of the row.
         commands: values that are safe in a command.
-        values: further values for its places; an empty one is absent.
+        values: further values for its places, and whether conditions hold; an empty one is absent.
     """
     # Late: most scans have no such cause.
     from abiscan.diagnosis.templates.name_facts import NAME_FACTS
     from abiscan.diagnosis.templates.templates import PlaceValues, fill_causes
 
-    given = PlaceValues(values, missing, NAME_FACTS, commands)
+    texts = {name: "yes" if value is True else value or "" for name, value in values.items()}
+    given = PlaceValues(texts, missing, NAME_FACTS, commands)
     for candidate in fill_causes(_row(row).cause, given):
         yield msgspec.structs.replace(
             candidate,

@@ -8,8 +8,9 @@ from typing import Final
 from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.missing_name import MissingName
 
-Facts = Mapping[str, Callable[[Mapping[str, str], MissingName], str | None]]
-"""Functions of captured values and the missing name, by the name of the fact; None if it is unknown."""
+Facts = Mapping[str, Callable[[Mapping[str, str], MissingName], str | bool | None]]
+"""Functions of captured values and the missing name, by the name of the fact. Their result is its value, or whether it
+holds; None if it is unknown."""
 FactOfName = Callable[[MissingName], str | bool | None]
 
 
@@ -31,7 +32,10 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     # In a sentence: `torch 2.6.0 (cu124)`.
     "target": lambda missing: None if missing.target is None else missing.target_label,
     "target_label": lambda missing: missing.target_label,
-    "target_version": lambda missing: None if missing.target is None else missing.target.version,
+    "target_version": lambda missing: missing.target_version,
+    "target_cuda": lambda missing: missing.target_cuda,
+    # If it is a CUDA build.
+    "target_torch": lambda missing: missing.target_cuda and missing.target_label,
     "pinned_torch": _pinned_torch,
     "torch_from_source": lambda missing: missing.knowledge.target_from_source,
     "python": _python,
@@ -43,12 +47,12 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
 
 
 def facts_of_name(table: Mapping[str, FactOfName]) -> Facts:
-    """Facts that need no captured values; one that holds is `yes`."""
+    """Facts that need no captured values."""
     return {name: _of_name(read) for name, read in table.items()}
 
 
-def _of_name(read: FactOfName) -> Callable[[Mapping[str, str], MissingName], str | None]:
-    return lambda _values, missing: "yes" if (found := read(missing)) is True else found or None
+def _of_name(read: FactOfName) -> Callable[[Mapping[str, str], MissingName], str | bool | None]:
+    return lambda _values, missing: read(missing)
 
 
 NAME_FACTS: Final[Facts] = facts_of_name(_OF_NAME)

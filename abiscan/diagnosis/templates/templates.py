@@ -47,10 +47,11 @@ class PlaceValues:
         self._facts = facts
 
     def get(self, name: str) -> str | None:
-        """The value; None if absent."""
-        if name in self._facts:
-            return self._facts[name](self._values, self._missing)
-        return self._values.get(name)
+        """The value; `yes` for a fact that holds; None if absent."""
+        if name not in self._facts:
+            return self._values.get(name)
+        found = self._facts[name](self._values, self._missing)
+        return "yes" if found is True else found or None
 
     def for_command(self, name: str, otherwise: str) -> str | None:
         """The value for a command; `otherwise` if it contains characters that a shell interprets."""
