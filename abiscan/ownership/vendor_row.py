@@ -16,12 +16,18 @@ class Vendor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         owner: owner of its names.
         distribution: the wheel that contains it, without the CUDA suffix; empty if there is none.
         conda: its package of conda-forge, if no wheel contains it.
+        conda_of_nvidia: its package in NVIDIA's channel of conda, which has the number of the soname.
         starts: prefixes of its C names.
         capital: prefixes that a capital letter must follow (`cudaMalloc`, not `cudalib_init`).
         names: complete C names.
         linked_by_user: whether it is a CUDA library that callers must link themselves, as torch does not (nvtx,
             curand).
         with_torch: whether `import torch` loads it in CUDA builds, if it is a CUDA library.
+        cuda_releases: pairs of a number in its soname and the major releases of CUDA that have it, if they differ.
+        numbered_as_cuda: whether that number is the major release, since CUDA 11.
+        every_cuda: whether the number is the same for every release of CUDA.
+        has_versions: whether all of its symbols have a version, its soname.
+        has_plugin: whether its accelerator has a plug-in for torch.
     """
 
     library: str
@@ -29,12 +35,18 @@ class Vendor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     owner: Owner
     distribution: str = ""
     conda: str = ""
+    conda_of_nvidia: str = ""
     files: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
     capital: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     linked_by_user: bool = False
     with_torch: bool = True
+    cuda_releases: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    numbered_as_cuda: bool = False
+    every_cuda: bool = False
+    has_versions: bool = False
+    has_plugin: bool = False
 
     @property
     def cuda(self) -> bool:

@@ -27,17 +27,7 @@ _OF_NVCC = "__cuda"
 # `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
 _RELEASE_IN_NAME = r"_(\d{2})_(\d{1,2})$"
 _STEM = "nvidia-"
-# Libraries of CUDA whose packages in NVIDIA's channel of conda have the number of the soname (pytorch/pytorch issue
-# 90673: libcusparse.so.11 is in libcusparse 11.7.3.50).
-_OF_CONDA = {
-    **dict.fromkeys(("cublas", "cublasLt"), "libcublas"),
-    **{name: f"lib{name}" for name in ("cufft", "curand", "cusolver", "cusparse")},
-}
 _RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
-# Accelerators with plug-ins for torch.
-_OF_PLUGINS = frozenset(
-    ("ascendcl", "opapi", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl")
-)
 _OF_MKL = "iJIT_"
 # Of torch's libraries for ROCm: libtorch_hip.so, libc10_hip.so.
 _OF_HIP = "_hip."
@@ -81,7 +71,7 @@ def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
     of_plugin = file.base_name.startswith("libtorch") and not file.is_torch_itself
     if missing.name.startswith(_OF_MKL) and (file.is_torch_itself or not file.path):
         yield from row_causes("torch-of-conda-with-newer-mkl", missing, symbol=missing.name, product=product)
-    elif not is_read and of_plugin and vendor.library in _OF_PLUGINS:
+    elif not is_read and of_plugin and vendor.has_plugin:
         # Plug-ins link the libraries that they call: another release is installed.
         yield from _other_copy(missing, vendor, 0.85)
         yield from _not_linked(missing, vendor, 0.5)
@@ -98,7 +88,7 @@ def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
             vendor_library=vendor.library,
         )
         yield from _not_linked(missing, vendor, 0.5)
-    elif is_of_dyld(missing) and vendor.library in _OF_LIBSYSTEM:
+    elif is_of_dyld(missing) and vendor.owner is Owner.LIBC:
         yield from row_causes("symbol-of-libsystem-missing", missing)
     elif _is_openmp_of_macos(missing, vendor):
         yield from _other_copy(missing, vendor, 0.6)
@@ -209,12 +199,6 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
 
 
-# Libraries whose symbols all have a version node, the soname (readelf --version-info of CUDA 9 to 13).
-_WITH_VERSIONS: Final = frozenset(
-    ("cudart", "cublas", "cublasLt", "cusparse", "cusolver", "cufft", "curand", "nvrtc", "nvJitLink")
-)
-
-
 # What nvcc generates calls to, which links the runtime; and functions that CUDA 10 and 11 added.
 _OF_NVCC_OR_LATER = r"__cuda|cuda\w{0,64}(?:Async|MemPool|Graph|Ex)"
 
@@ -224,7 +208,7 @@ def _is_unversioned(missing: MissingName, vendor: Vendor) -> bool:
     against the library."""
     reference = missing.reference
     return (
-        vendor.library in _WITH_VERSIONS
+        vendor.has_versions
         and re.match(_OF_NVCC_OR_LATER, missing.name) is None
         and missing.file.facts is None
         and reference.version is None
@@ -344,9 +328,9 @@ def _cuda_ways(missing: MissingName, vendor: Vendor, installed: str) -> Iterator
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     yield f"or: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
     release = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
-    if release is not None and vendor.library in _OF_CONDA:
+    if release is not None and vendor.conda_of_nvidia:
         yield (
-            f'or, in a conda environment: conda install -c nvidia "{_OF_CONDA[vendor.library]}={release[1]}.*"  # if '
+            f'or, in a conda environment: conda install -c nvidia "{vendor.conda_of_nvidia}={release[1]}.*"  # if '
             f"another release is there (conda list)"
         )
     of_file = vendor_of_library(missing.file.file_name)
@@ -462,7 +446,3 @@ _OF_NEWER_OPENMP: Final = (
     "__kmpc_(?:error|(?:end_)?masked|push_num_teams_51|taskloop_5|(?:end_)?scope|copyprivate_light"
     "|sections_init|next_section|end_sections|dispatch_deinit)"
 )
-
-
-# On Linux these are, or were, libraries of their own.
-_OF_LIBSYSTEM = frozenset(("rt", "dl", "pthread", "m"))

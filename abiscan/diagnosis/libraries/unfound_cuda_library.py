@@ -26,21 +26,7 @@ from abiscan.ownership.vendors import (
     vendor_of_library,
 )
 
-# Libraries whose number after `.so` is the CUDA release since 11 (cufft, curand and cusolver have other numbers), and
-# CUDA releases of other numbers.
-_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt", "nppc", "nvjpeg", "nvJitLink"))
-_CUDA_OF = {
-    ("cusparse", "11"): ("11",),
-    ("cusparse", "12"): ("12", "13"),
-    ("cufft", "10"): ("11",),
-    ("cufft", "11"): ("12",),
-    ("cufft", "12"): ("13",),
-    ("cusolver", "11"): ("11", "12"),
-    ("cusolver", "12"): ("13",),
-}
-# Their sonames have never changed: the number of the file is the same for every release of CUDA.
 _LAST_WITH_MINOR = 10
-_OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
 _SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
 # https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488.
 _JETSON_CONTAINER = (
@@ -136,7 +122,7 @@ def _cuda_releases(name: str, vendor: Vendor, major: str | None) -> tuple[str, .
         return ()
     if int(major) <= _LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
         return (major,)  # up to CUDA 10.0 the names have the numbers of the toolkit
-    return _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
+    return dict(vendor.cuda_releases).get(major, (major,) if vendor.numbered_as_cuda else ())
 
 
 def _is_for_cuda_of_torch(library: _Library) -> bool | None:
@@ -251,7 +237,7 @@ def _absent_or_other(
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(library))
     elif library.name.lower().endswith(".dll") and not others:
         yield from _cudnn_dll(library, evidence) if vendor.library == "cudnn" else _dll(library, evidence, score)
-    elif vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
+    elif vendor.every_cuda and not others and missing.file.facts is None:
         itself = _itself(library)
         if "\nor: pip install" in itself:
             itself = f"{_SHOWS_CUDA}  # chooses the package\n{itself}"
