@@ -60,6 +60,16 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     return next((vendor for vendor in of_cuda if stem.startswith(f"{vendor.library}_")), None)
 
 
+_CUDA_IN_NAME = r"_(\d{2})_(\d{1,2})$"
+
+
+def cuda_in_name(name: str) -> str:
+    """The CUDA release in a C name, as nvJitLink has them: `12.4` of `__nvJitLinkComplete_12_4`; empty if there is
+    none."""
+    found = re.search(_CUDA_IN_NAME, name)
+    return "" if found is None else f"{found[1]}.{found[2]}"
+
+
 # The release of CUDA from which on NVIDIA's distributions have no suffix.
 _NO_SUFFIX = 13
 

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
-from abiscan.diagnosis.fixes.libtorch_programs import find_program
-from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
+from abiscan.diagnosis.fixes import torch_fixes
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.libraries.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.ownership.vendor_row import Vendor
-from abiscan.ownership.vendors import cuda_distribution, cuda_since, vendor_of, vendor_of_library
+from abiscan.ownership.vendors import cuda_in_name, vendor_of, vendor_of_library
 
-# Functions that nvcc generates calls to: registration of device code, launches.
+# nvcc generates calls to it: registration of device code.
 _LINKED_BINARY = "__cudaRegisterLinkedBinary"
-_OF_NVCC = "__cuda"
-# `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
-_RELEASE_IN_NAME = r"_(\d{2})_(\d{1,2})$"
-_STEM = "nvidia-"
-_RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
 _OF_MKL = "iJIT_"
 # Of torch's libraries for ROCm: libtorch_hip.so, libc10_hip.so.
 _OF_HIP = "_hip."
@@ -136,12 +127,13 @@ def _is_built_elsewhere(missing: MissingName) -> bool:
 
 def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
     """The vendor of a name with a CUDA release that lost an underscore to Markdown or typing."""
-    if missing.file.facts is not None or re.search(_RELEASE_IN_NAME, missing.name) is None:
+    if missing.file.facts is not None or not cuda_in_name(missing.name):
         return None
     return vendor_of(f"__{missing.name.lstrip('_')}")
 
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
+    from abiscan.diagnosis.fixes.cuda_library_fixes import replace_cuda_library
     from abiscan.diagnosis.fixes.cuda_releases import release_evidence
 
     evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
@@ -159,10 +151,10 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             f"another release of {vendor.product}."
         )
     needed = _needs_vendor(missing, vendor)
-    release = re.search(_RELEASE_IN_NAME, missing.name)
-    if release is not None and looked and needed != "":
+    release = cuda_in_name(missing.name)
+    if release and looked and needed != "":
         score = max(score, 0.9)
-        evidence.append(f"The symbol is from CUDA {release[1]}.{release[2]}: the loaded library is older.")
+        evidence.append(f"The symbol is from CUDA {release}: the loaded library is older.")
     evidence += _installed(missing, vendor)
     if needed and looked:
         score = max(score, 0.88)
@@ -179,7 +171,9 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     if unversioned:
         evidence.append(f"Not linked against it: a symbol of lib{vendor.library} then has a version in the message.")
         score = min(score, 0.6)
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
+    yield Candidate(
+        CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), partial(replace_cuda_library, missing, vendor)
+    )
     if not needed and not _is_of_cuda(missing):
         # A linker has the library of the same headers: what all releases export is missing because it was not linked.
         # Objects and toolkit are of one release where a linker runs.
@@ -219,15 +213,6 @@ def _is_unversioned(missing: MissingName, vendor: Vendor) -> bool:
     )
 
 
-# triton/runtime/build.py and cache.py, torch/_inductor/runtime/cache_dir_utils.py.
-_OF_TRITON = r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$"
-
-_COMPILE_AGAIN: Final = (
-    'rm -rf "${TRITON_CACHE_DIR:-$HOME/.triton/cache}" "${TMPDIR:-/tmp}/torchinductor_$(id -un)"  '
-    "# Triton compiled the file: it is compiled again\nIf it comes back: "
-)
-
-
 def _is_of_cuda(missing: MissingName) -> bool:
     """Whether the file itself belongs to CUDA, which only NVIDIA links."""
     of_file = vendor_of_library(missing.file.file_name)
@@ -264,141 +249,6 @@ def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
     if files:
         found_here.append("On this machine: " + ", ".join(files[:4]) + ".")
     return found_here
-
-
-def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
-    if vendor.library == "cuda":
-        again = _COMPILE_AGAIN if re.search(_OF_TRITON, missing.file.path) is not None else ""
-        return again + (
-            "Update the NVIDIA driver (`nvidia-smi` prints the CUDA version that it supports). Remove stubs/ from "
-            "LD_LIBRARY_PATH."
-        )
-    if missing.file.path and missing.file.facts is None and find_program(missing) is not None:
-        return (
-            f"ldd {safe(missing.file.path, 'PROGRAM')} | grep -i {vendor.library}  # the copy that the loader takes\n"
-            f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the release that it was "
-            f"built with: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
-        )
-    installed = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
-    may_be_built = not missing.file.path or _is_extension(missing)
-    if missing.name.startswith(_OF_NVCC) and missing.file.facts is None and may_be_built:
-        since = cuda_since(missing.name)
-        installed = f"{_build_with_its_nvcc(missing, since)}\nor: {installed}"
-        if since is not None:
-            return f"{installed}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"
-    if not vendor.distribution:
-        return installed
-    both = _of_two_releases(missing, vendor)
-    if both:
-        return _keep_one(missing, both)
-    return "\n".join(_cuda_ways(missing, vendor, installed))
-
-
-def _build_with_its_nvcc(missing: MissingName, since: str | None) -> str:
-    """The command that builds with the nvcc of torch's CUDA.
-
-    Args:
-        since: the first CUDA release that generates calls of the symbol, if known.
-    """
-    older = f", which is older than {since}" if since is not None else ""
-    return (
-        "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release\n"
-        f"Build with the nvcc of torch's CUDA{older}: export CUDA_HOME=/usr/local/cuda-"
-        f"{_cuda_before_since(missing) or 'X.Y'}; {extension_fixes.rebuild(missing)}"
-    )
-
-
-def _cuda_ways(missing: MissingName, vendor: Vendor, installed: str) -> Iterator[str]:
-    """The ways to load another release of a library that torch's packages install.
-
-    Args:
-        installed: the way to load the installed one.
-    """
-    newer = _of_newer_cuda(missing, vendor)
-    yield from newer
-    yield f"or, if torch.version.cuda is late enough: {installed}" if newer else installed
-    of_release = re.search(_RELEASE_IN_NAME, missing.name)
-    distribution = None if of_release is None else cuda_distribution(vendor, int(of_release[1]))
-    if of_release is not None and distribution is not None:
-        yield (
-            f'or: pip install --upgrade "{distribution}"  # the symbol is of CUDA {of_release[1]}.{of_release[2]}: '
-            f"an older lib{vendor.library} lacks it"
-        )
-    target = missing.target
-    torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
-    yield f"or: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
-    release = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
-    if release is not None and vendor.conda_of_nvidia:
-        yield (
-            f'or, in a conda environment: conda install -c nvidia "{vendor.conda_of_nvidia}={release[1]}.*"  # if '
-            f"another release is there (conda list)"
-        )
-    of_file = vendor_of_library(missing.file.file_name)
-    if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
-        both = f"{of_file.distribution} and {vendor.distribution}"
-        yield f"pip list | grep {_STEM}  # {both} must have the same CUDA release"
-    yield (
-        f"pip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
-        "  # lists every copy: keep the one that torch requires"
-    )
-
-
-def _cuda_before_since(missing: MissingName) -> str:
-    """The CUDA release of the target (`9.0`), if it is older than the first one that exports the symbol; else empty."""
-    own, since = versions.order(missing.target_cuda), versions.order(cuda_since(missing.name) or "")
-    return missing.target_cuda if own is not None and since is not None and own < since else ""
-
-
-def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
-    """The ways to load a library that exports a symbol of a later CUDA release; empty unless that of torch may lack
-    it."""
-    from abiscan.diagnosis.fixes.cuda_releases import exported_since
-
-    soname = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
-    since = exported_since(missing, vendor)
-    if since is None or missing.reference.link_time or not _is_extension(missing) or vendor.distribution is None:
-        return ()
-    major = since.partition(".")[0] if soname is None else soname[1]
-    distribution, own = cuda_distribution(vendor, int(major)), versions.order(missing.target_cuda)
-    if major != since.partition(".")[0] or distribution is None or (own and own >= (versions.order(since) or ())):
-        return ()
-    torch = torch_of_cuda_since(since, major, missing)
-    library = f"lib{vendor.library}.so.{major}"
-    return (
-        f"python -c 'import torch; print(torch.version.cuda)'  # CUDA {since} or later has the symbol",
-        *([f"If it is older: {torch}"] if torch else []),
-        f'{"or" if torch else "If it is older"}: pip install --upgrade "{distribution}"  # beside torch, '
-        "which requires another release (pip warns)",
-        f"or: LD_PRELOAD=/usr/local/cuda-{since}/lib64/{library} python ...  # with that toolkit or a later one",
-    )
-
-
-def _of_two_releases(missing: MissingName, vendor: Vendor) -> list[str]:
-    """The packages of the library for two releases of CUDA, which write one file; empty for fewer than two."""
-    packages = {} if missing.environment is None else missing.environment.packages
-    of_library = re.compile(rf"{re.escape(vendor.distribution or '')}-cu\d{{2}}")
-    found = sorted(name for name in packages if of_library.fullmatch(name))
-    return found if len(found) > 1 else []
-
-
-def _keep_one(missing: MissingName, packages: list[str]) -> str:
-    """The commands that leave one of several packages, that of the target's CUDA or of the newest."""
-    versions_of = {} if missing.environment is None else missing.environment.packages
-    keep = next((each for each in packages if each.endswith(f"-cu{missing.target_cuda_major}")), packages[-1])
-    others = " ".join(each for each in packages if each != keep)
-    folder = keep.removeprefix(_STEM).rpartition("-cu")[0]
-    return (
-        f"pip uninstall -y {others}  # both packages write nvidia/{folder}/lib: the last one installed is there\n"
-        f"pip install --force-reinstall --no-deps {keep}=={versions_of[keep]}  # the one that torch requires: "
-        "pip show torch"
-    )
-
-
-def _is_extension(missing: MissingName) -> bool:
-    """Whether the file is none of torch's and none of a vendor's."""
-    return (
-        bool(missing.file.path) and not missing.file.is_torch_itself and not vendor_of_library(missing.file.file_name)
-    )
 
 
 # torch.utils.cpp_extension.load, as of the operators of DeepSpeed.

@@ -1,0 +1,162 @@
+"""Fixes of a missing symbol of a CUDA library: how to load the release of the library that exports it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from abiscan.diagnosis.fixes import extension_fixes
+from abiscan.diagnosis.fixes.cuda_releases import exported_since
+from abiscan.diagnosis.fixes.libtorch_programs import find_program
+from abiscan.diagnosis.fixes.safe_names import safe
+from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import cuda_distribution, cuda_in_name, cuda_since, vendor_of_library
+
+# Functions that nvcc generates calls to: registration of device code, launches.
+_OF_NVCC = "__cuda"
+_STEM = "nvidia-"
+_RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
+# triton/runtime/build.py and cache.py, torch/_inductor/runtime/cache_dir_utils.py.
+_OF_TRITON = r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$"
+_COMPILE_AGAIN: Final = (
+    'rm -rf "${TRITON_CACHE_DIR:-$HOME/.triton/cache}" "${TMPDIR:-/tmp}/torchinductor_$(id -un)"  '
+    "# Triton compiled the file: it is compiled again\nIf it comes back: "
+)
+
+
+def replace_cuda_library(missing: MissingName, vendor: Vendor) -> str:
+    """The ways to load the release of a library of CUDA that exports the symbol."""
+    if vendor.library == "cuda":
+        again = _COMPILE_AGAIN if re.search(_OF_TRITON, missing.file.path) is not None else ""
+        return again + (
+            "Update the NVIDIA driver (`nvidia-smi` prints the CUDA version that it supports). Remove stubs/ from "
+            "LD_LIBRARY_PATH."
+        )
+    if missing.file.path and missing.file.facts is None and find_program(missing) is not None:
+        return (
+            f"ldd {safe(missing.file.path, 'PROGRAM')} | grep -i {vendor.library}  # the copy that the loader takes\n"
+            f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the release that it was "
+            f"built with: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
+        )
+    installed = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
+    may_be_built = not missing.file.path or _is_extension(missing)
+    if missing.name.startswith(_OF_NVCC) and missing.file.facts is None and may_be_built:
+        since = cuda_since(missing.name)
+        installed = f"{_build_with_its_nvcc(missing, since)}\nor: {installed}"
+        if since is not None:
+            return f"{installed}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"
+    if not vendor.distribution:
+        return installed
+    both = _of_two_releases(missing, vendor)
+    if both:
+        return _keep_one(missing, both)
+    return "\n".join(_cuda_ways(missing, vendor, installed))
+
+
+def _build_with_its_nvcc(missing: MissingName, since: str | None) -> str:
+    """The command that builds with the nvcc of torch's CUDA.
+
+    Args:
+        since: the first CUDA release that generates calls of the symbol, if known.
+    """
+    older = f", which is older than {since}" if since is not None else ""
+    return (
+        "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release\n"
+        f"Build with the nvcc of torch's CUDA{older}: export CUDA_HOME=/usr/local/cuda-"
+        f"{_cuda_before_since(missing) or 'X.Y'}; {extension_fixes.rebuild(missing)}"
+    )
+
+
+def _cuda_ways(missing: MissingName, vendor: Vendor, installed: str) -> Iterator[str]:
+    """The ways to load another release of a library that torch's packages install.
+
+    Args:
+        installed: the way to load the installed one.
+    """
+    newer = _of_newer_cuda(missing, vendor)
+    yield from newer
+    yield f"or, if torch.version.cuda is late enough: {installed}" if newer else installed
+    release_of_name = cuda_in_name(missing.name)
+    distribution = cuda_distribution(vendor, int(release_of_name.partition(".")[0])) if release_of_name else None
+    if distribution is not None:
+        yield (
+            f'or: pip install --upgrade "{distribution}"  # the symbol is of CUDA {release_of_name}: '
+            f"an older lib{vendor.library} lacks it"
+        )
+    target = missing.target
+    torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
+    yield f"or: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
+    release = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
+    if release is not None and vendor.conda_of_nvidia:
+        yield (
+            f'or, in a conda environment: conda install -c nvidia "{vendor.conda_of_nvidia}={release[1]}.*"  # if '
+            f"another release is there (conda list)"
+        )
+    of_file = vendor_of_library(missing.file.file_name)
+    if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
+        both = f"{of_file.distribution} and {vendor.distribution}"
+        yield f"pip list | grep {_STEM}  # {both} must have the same CUDA release"
+    yield (
+        f"pip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
+        "  # lists every copy: keep the one that torch requires"
+    )
+
+
+def _cuda_before_since(missing: MissingName) -> str:
+    """The CUDA release of the target (`9.0`), if it is older than the first one that exports the symbol; else empty."""
+    own, since = versions.order(missing.target_cuda), versions.order(cuda_since(missing.name) or "")
+    return missing.target_cuda if own is not None and since is not None and own < since else ""
+
+
+def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
+    """The ways to load a library that exports a symbol of a later CUDA release; empty unless that of torch may lack
+    it."""
+    soname = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
+    since = exported_since(missing, vendor)
+    if since is None or missing.reference.link_time or not _is_extension(missing) or vendor.distribution is None:
+        return ()
+    major = since.partition(".")[0] if soname is None else soname[1]
+    distribution, own = cuda_distribution(vendor, int(major)), versions.order(missing.target_cuda)
+    if major != since.partition(".")[0] or distribution is None or (own and own >= (versions.order(since) or ())):
+        return ()
+    torch = torch_of_cuda_since(since, major, missing)
+    library = f"lib{vendor.library}.so.{major}"
+    return (
+        f"python -c 'import torch; print(torch.version.cuda)'  # CUDA {since} or later has the symbol",
+        *([f"If it is older: {torch}"] if torch else []),
+        f'{"or" if torch else "If it is older"}: pip install --upgrade "{distribution}"  # beside torch, '
+        "which requires another release (pip warns)",
+        f"or: LD_PRELOAD=/usr/local/cuda-{since}/lib64/{library} python ...  # with that toolkit or a later one",
+    )
+
+
+def _of_two_releases(missing: MissingName, vendor: Vendor) -> list[str]:
+    """The packages of the library for two releases of CUDA, which write one file; empty for fewer than two."""
+    packages = {} if missing.environment is None else missing.environment.packages
+    of_library = re.compile(rf"{re.escape(vendor.distribution or '')}-cu\d{{2}}")
+    found = sorted(name for name in packages if of_library.fullmatch(name))
+    return found if len(found) > 1 else []
+
+
+def _keep_one(missing: MissingName, packages: list[str]) -> str:
+    """The commands that leave one of several packages, that of the target's CUDA or of the newest."""
+    versions_of = {} if missing.environment is None else missing.environment.packages
+    keep = next((each for each in packages if each.endswith(f"-cu{missing.target_cuda_major}")), packages[-1])
+    others = " ".join(each for each in packages if each != keep)
+    folder = keep.removeprefix(_STEM).rpartition("-cu")[0]
+    return (
+        f"pip uninstall -y {others}  # both packages write nvidia/{folder}/lib: the last one installed is there\n"
+        f"pip install --force-reinstall --no-deps {keep}=={versions_of[keep]}  # the one that torch requires: "
+        "pip show torch"
+    )
+
+
+def _is_extension(missing: MissingName) -> bool:
+    """Whether the file is none of torch's and none of a vendor's."""
+    return (
+        bool(missing.file.path) and not missing.file.is_torch_itself and not vendor_of_library(missing.file.file_name)
+    )
