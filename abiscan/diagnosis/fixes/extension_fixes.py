@@ -246,7 +246,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     if command is not None:
         return command
     name = package(missing) or normalised(project)
-    base = re.split(r"[/\\!]", missing.file.path)[-1]
+    base = re.sub(r"\.(?:cpython-\d|abi3|cp\d)[\w.-]*$", "", re.split(r"[/\\!]", missing.file.path)[-1])
     tree = f"in the source directory of {name or safe(base, 'the extension')}"
     # A single file may belong to no package: it is built in its source tree.
     gpu = needs_gpu_build(missing.file.needed)
