@@ -233,6 +233,12 @@ def required_name(values: Values, _missing: MissingName) -> str | None:
     return _distribution(values)
 
 
+def way_off_index(values: Values, _missing: MissingName) -> str | None:
+    """The command that installs the value `package`, if the package index has none of its name, or another one."""
+    package = package_of_name(values.get("package", ""))
+    return (package.command or None) if package is not None and not package.wheels and not package.sdist else None
+
+
 def install_required_name(values: Values, missing: MissingName) -> str | None:
     """The commands that install it in any release."""
     package = package_of_name(values.get("name", ""))
