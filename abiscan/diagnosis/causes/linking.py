@@ -40,6 +40,8 @@ def causes(missing: MissingName) -> Candidates:
         if open_there and not missing.exported_in and not missing.related and _may_be_global(missing):
             oldest = missing.known_versions[0] if missing.known_versions else "1.0"
             yield from row_causes("torch-symbol-from-before-index", missing, module=_module(missing), oldest=oldest)
+        if missing.reference.link_time and missing.reference.msvc and not missing.exported_in:
+            yield from row_causes("torch-symbol-in-no-import-library", missing)
         return
     if not _may_be_exported(missing):
         return
