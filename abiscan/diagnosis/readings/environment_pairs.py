@@ -15,12 +15,14 @@ from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.reference import Reference
-from abiscan.diagnosis.text.text_facts import is_shown, matches, values
+from abiscan.diagnosis.text.text_facts import is_shown, matches, values, values_by_row
 from abiscan.diagnosis.text.values_in_text import captured, only_value
 from abiscan.releases import companions
 
 # Characters between the word driver and the CUDA release that it supports.
 _OF_DRIVER: Final = 48
+
+_TOOLKIT: Final = "The detected CUDA version ({}) mismatches the version that was used to compile PyTorch ({})"
 
 
 def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
@@ -42,6 +44,11 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
         known = variants_of(build[1], missing)
         if any(variant.startswith("cu") for variant in known) and build[2] not in known:
             yield f"torch {build[1]} has no build for {build[2]}"
+    toolkit = only_value(values("toolkit", text))
+    built = (release for found in values_by_row("cuda_of_torch", text) for release in found)
+    of_torch = only_value(release for release in built if "." in release)
+    if toolkit and of_torch and _major(toolkit) != _major(of_torch) and is_shown("failed_build", text):
+        yield _TOOLKIT.format(toolkit, of_torch)
     torch = there.get("torch")
     if torch is None or knowledge.target is None:
         return
@@ -58,15 +65,14 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     cuda = cuda_release(torch.partition("+")[2])
     if not cuda or not is_shown("failed_build", text):
         return
-    toolkit = only_value(values("toolkit", text))
     named = only_value(
         captured(match)
         for match in matches("cuda", text)
         # The CUDA release of a driver is the newest that it runs.
         if "driver" not in text[max(0, match.start() - _OF_DRIVER) : match.start()].lower()
     )
-    if toolkit and _major(toolkit) != _major(cuda):
-        yield f"The detected CUDA version ({toolkit}) mismatches the version that was used to compile PyTorch ({cuda})"
+    if toolkit and not of_torch and _major(toolkit) != _major(cuda):
+        yield _TOOLKIT.format(toolkit, cuda)
     elif not toolkit and named and _major(named) != _major(cuda):
         yield f"CUDA {named} beside torch {torch}"
 
