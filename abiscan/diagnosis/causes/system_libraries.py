@@ -14,6 +14,8 @@ from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
+from abiscan.model.imports import Owner
+from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 
 _VERSION = r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$"
@@ -212,10 +214,22 @@ def _for_older_glibc(missing: MissingName, numbers: tuple[int, ...], tag: str) -
             'pip install "torch<2.6"  # wheels for glibc 2.17\n'
             "or, of libtorch: an archive up to 2.6 without cxx11-abi in its name, which is for glibc 2.17"
         )
+    of_cuda = owner_of_library(missing.file.path) is Owner.CUDA
+    if of_cuda and numbers[:2] > _OF_OLD_WHEELS:
+        return 'pip install "torch<2.6"  # with the CUDA libraries that its wheels require, for glibc 2.17'
+    if of_cuda or missing.file.is_torch_itself:
+        return (
+            "Run it in a container: apptainer exec --nv docker://pytorch/pytorch:latest python ...  # no wheel of "
+            "torch, or of CUDA's libraries, is for an older glibc"
+        )
     return (
         f"Build it on this system: {extension_fixes.rebuild(missing)}\n"
         f"or install an older release or another wheel of the package, with an older tag than {tag}"
     )
+
+
+# Singularity and Apptainer mount the driver's libraries there (--nv).
+_OF_HOST: Final = "/.singularity.d/libs/"
 
 
 def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
@@ -227,12 +241,13 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined:
         evidence.append(f"{has.replace(', ', ' and ')} {verb} glibc {'.'.join(map(str, version))}.")
     evidence += _found(missing, wanted, defined)
     tag = f"manylinux_{numbers[0]}_{numbers[1]}"
+    least = ".".join(map(str, numbers[:2]))
+    system = f"glibc >= {least}" + (f", such as {first[1]}" if first else "")
+    score = 0.6 if defined is not None and wanted in defined else 0.95
+    if missing.file.path.startswith(_OF_HOST):
+        evidence.append("--nv puts the driver's libraries of the host into the container, whose glibc is older.")
+        fix = f"Build the container from an image with {system}\nor, for programs without the GPU: run it without --nv"
+        return Candidate(CauseId.GLIBC_TOO_OLD, score, tuple(evidence), fix)
     # What runs on this distribution comes first: few people can change it.
-    fix = (
-        f"{_for_older_glibc(missing, numbers, tag)}"
-        f"\nor use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
-        + (f", such as {first[1]}" if first else "")
-    )
-    return Candidate(
-        CauseId.GLIBC_TOO_OLD, 0.6 if defined is not None and wanted in defined else 0.95, tuple(evidence), fix
-    )
+    fix = f"{_for_older_glibc(missing, numbers, tag)}\nor use a distribution (or container image) with {system}"
+    return Candidate(CauseId.GLIBC_TOO_OLD, score, tuple(evidence), fix)

@@ -70,6 +70,10 @@ _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
     # The words of the text that show that the installed torch is a CPU build.
     "cpu_build": lambda missing: missing.log.cpu_build,
     "torch_of_jetson": lambda missing: missing.log.is_jetson and WHEELS_FOR_JETSON,
+    # What installs packages in place of pip: a key of installers.toml.
+    "package_installer": lambda missing: missing.log.installer,
+    # Linux on Windows.
+    "on_wsl": lambda missing: missing.log.is_wsl,
     "torch_of_image": lambda missing: missing.log.packager == CONTAINER,
     # Only wheels of its own ABI tag are for a free-threaded interpreter.
     "without_gil": lambda missing: missing.log.is_free_threaded,

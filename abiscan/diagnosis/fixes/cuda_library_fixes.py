@@ -43,6 +43,8 @@ def replace_cuda_library(missing: MissingName, vendor: Vendor) -> str:
             f"built with: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
         )
     installed = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
+    if missing.file.is_torch_itself:
+        installed += "\nor import torch first  # before CuPy, TensorFlow, onnxruntime: the first copy stays"
     may_be_built = not missing.file.path or _is_extension(missing)
     if missing.name.startswith(_OF_NVCC) and missing.file.facts is None and may_be_built:
         since = cuda_since(missing.name)

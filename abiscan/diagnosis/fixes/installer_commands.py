@@ -44,6 +44,8 @@ def for_installer(fix: str, installer: str) -> str:
     program = read_table("installers.toml", dict[str, Installer]).get(installer)
     if program is None:
         return fix
+    if program.pip == "uv pip":
+        fix = re.sub(r"; uv: uv pip [^\n]{1,400}", "", fix)
     added = re.sub(_OF_RELEASES, lambda found: _add(found, program), fix, flags=re.M) if program.add else fix
     lines = re.sub(_OF_PIP, lambda _found: f"{program.pip} ", added)
     if program.conda:

@@ -125,6 +125,8 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     known = package_commands.find_package(missing)
     if known is not None and not missing.knowledge.no_variant_loads:
         command = "\n".join(package_commands.of_installed_release(known, missing, variant)) or command
+    if known is not None and known.conda.startswith(_FORGE) and (missing.log.is_conda or not known.wheels):
+        return _gpu_build_of_conda(known.conda.removeprefix(_FORGE))
     of_extension = () if known is None else package_commands.install(known, missing)
     if of_extension and of_extension[0].startswith("pip "):
         of_extension = of_extension[:1]
@@ -132,6 +134,17 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     words = f"Install a CUDA {cuda and cuda + ' '}build of torch (the wheel index of its variant{example})"
     first = command or ("" if missing.knowledge.no_variant_loads else words)
     return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "Install the CPU build of the extension")))
+
+
+_FORGE: Final = "conda-forge::"
+
+
+def _gpu_build_of_conda(name: str) -> str:
+    """Install a package of conda-forge with its torch for CUDA: conda installs CPU builds where it sees no driver."""
+    return (
+        f'CONDA_OVERRIDE_CUDA=12.6 conda install -c conda-forge {name} "pytorch=*=cuda*"  # a CUDA that the driver '
+        "supports: nvidia-smi; conda list pytorch must then print a build with cuda"
+    )
 
 
 @kept_for_file

@@ -54,6 +54,12 @@ def causes(
         yield from row_causes("own-library-of-torch-missing", missing, library=name)
     elif is_torch_library(name):
         yield from causes_for_torch(name, missing, at_link_time, names_program and is_of_program(missing.file))
+    elif missing.file.base_name in _OF_GCC and missing.file.facts is None:
+        of_system = "yes" if missing.file.path.startswith("/usr/lib") else ""
+        program = missing.file.base_name
+        yield from row_causes(
+            "library-of-compiler-missing", missing, library=name, program=program, of_system=of_system
+        )
     elif name.startswith("ld-linux") and missing.file.facts is None:
         yield from row_causes("loader-of-glibc-missing", missing, library=name)
     elif (python := re.match(_PYTHON, name)) is not None:
@@ -67,6 +73,9 @@ def causes(
 
         yield from explain_library(name, missing, by_torch=by_torch)
 
+
+# Programs that gcc and g++ start.
+_OF_GCC = frozenset(("cc1", "cc1plus", "cc1obj", "f951", "lto1", "collect2", "as", "ld"))
 
 _LIBPATH = (
     "Add torch\\lib to the link line: /LIBPATH: and the folder that this prints, or use torch.utils.cpp_extension:\n"

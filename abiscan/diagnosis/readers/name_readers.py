@@ -167,11 +167,16 @@ _NAMED_BEHIND = re.compile(
 )
 
 
+# Words of a language without spaces, before the name of a file.
+_IN_SENTENCE = re.compile(r"^[^\x00-\x7f]+(?=lib|/)")
+
+
 def unopened_library(hit: Hit, _values: Values) -> Values | None:
     """`libX.so.1: cannot open shared object file: No such file or directory`"""
     before = hit.before.replace(" (deleted)", "")
     # The R package torch prints `FILE - MESSAGE`.
     name = path_before(before.rpartition(" - ")[2]) or path_before(before) or _last_word(before)
+    name = _IN_SENTENCE.sub("", name or "")
     if name and "." not in name and not name.isascii():
         behind = _NAMED_BEHIND.match(hit.rest)
         name = "" if behind is None else behind[1]

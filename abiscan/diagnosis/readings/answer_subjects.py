@@ -29,6 +29,7 @@ from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.platforms import machines_naming
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import owner_of_library, owner_of_version
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
 _Found = FoundSubject | FoundMessage
@@ -42,7 +43,7 @@ def answer_found(
     unfound = tuple(each.text for each in found if isinstance(each, LibrarySubject) and each.by_ldd)
     question = Question(knowledge, needed_by, file_facts, Demangler(), unfound)
     answered: dict[tuple[str, ...], tuple[_Found, Subject]] = {}
-    for each in _without_repeated_symbols(found):
+    for each in _without_repeated_symbols(_without_torch_of_ldd(found)):
         subject = _ANSWERS[type(each)](each, question)
         if subject is not None:
             answered.setdefault(_key(each, subject), (each, subject))
@@ -54,6 +55,17 @@ def answer_found(
         for each, subject in pairs
         if not (with_symbol and isinstance(each, FoundMessage) and each.answer.repeats_symbol)
     )
+
+
+def _without_torch_of_ldd(found: Sequence[_Found]) -> Sequence[_Found]:
+    """Leave out the libraries of torch that `ldd` did not find, beside another library that was not found: it finds
+    those of torch, and those of CUDA that torch loads, for no extension."""
+    unfound = [each for each in found if isinstance(each, LibrarySubject) and not is_torch_library(each.text)]
+    if all(each.by_ldd and owner_of_library(each.text) is Owner.CUDA for each in unfound):
+        return found
+    return [
+        each for each in found if not (isinstance(each, LibrarySubject) and each.by_ldd and is_torch_library(each.text))
+    ]
 
 
 def _without_repeated_symbols(found: Sequence[_Found]) -> Iterator[_Found]:

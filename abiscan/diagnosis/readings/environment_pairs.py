@@ -50,6 +50,8 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     if toolkit and of_torch and _major(toolkit) != _major(of_torch) and is_shown("failed_build", text):
         yield _TOOLKIT.format(toolkit, of_torch)
     torch = there.get("torch")
+    if torch is None and log.capability and is_shown("unsupported_gpu", text):
+        yield f"sm_{log.capability.replace('.', '')} beside an unknown torch"
     if torch is None or knowledge.target is None:
         return
     of_vendor = is_other_build(knowledge.target)
