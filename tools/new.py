@@ -41,7 +41,7 @@ void caller() { todo_scope::WORDS(); }
 """
 CAUSE_TOML = """\
 title = "TODO: what is wrong with the file beside {torch}."
-explanation = "TODO: a paragraph: why it happens, and to whom."
+explanation = "TODO: a paragraph of more than 40 words: why it happens, and to whom."
 detection = "TODO: the facts from which it is concluded."
 prevention = "TODO: what a publisher does so that nobody meets it."
 references = ["https://docs.pytorch.org/docs/stable/cpp_extension.html"]
@@ -85,17 +85,25 @@ CAUSE_MODULE = """\
 
 from __future__ import annotations
 
-from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.model.cause import CauseId
+from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis.templates.code_causes import row_causes
 
 
 def causes(missing: MissingName) -> Candidates:
     \"\"\"Computed from facts about the missing name, never from a list of known symbols.\"\"\"
-    # TODO: the condition, and a score (0.8 and more: high confidence) that the facts support.
+    # TODO: the condition.
     if missing.name == "TODO":
-        yield Candidate(CauseId.MEMBER, 0.5, (missing.exported_text,), extension_fixes.rebuild(missing))
+        yield from row_causes("NAME", missing)
+"""
+CAUSE_ROW = """\
+
+[causes.NAME]
+cause = "NAME"
+# TODO: a score that the facts support: high confidence from 0.8.
+score = 0.5
+evidence = ["TODO: the fact that shows it, about {shown_name}.", "{exported_text}"]
+fix = "{rebuild_file}"
 """
 FORMAT_MODULE = """\
 \"\"\"NAME: TODO: who reads it, by which specification.\"\"\"
@@ -166,9 +174,13 @@ class Stubs:
         """Add a file."""
         if (self.root / path).exists():
             sys.exit(f"{path} is there already")
-        text = template.replace("NAME", self.name).replace("WORDS", self.words)
-        self.texts[path] = text.replace("MEMBER", self.words.upper())
+        self.texts[path] = self._filled(template)
         self.made.append(f"new file {path}")
+
+    def append(self, path: str, template: str) -> None:
+        """Add a row at the end of a file."""
+        self.texts[path] = self._text(path) + self._filled(template)
+        self.made.append(f"row at the end of {path}")
 
     def row(self, path: str, table: str, row: str) -> None:
         """Add a row at the end of a table: a tuple or mapping that is assigned to a name, or the members of a class."""
@@ -179,6 +191,9 @@ class Stubs:
         for path, text in self.texts.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text, encoding="utf-8")
+
+    def _filled(self, template: str) -> str:
+        return template.replace("NAME", self.name).replace("WORDS", self.words)
 
     def _text(self, path: str) -> str:
         return self.texts[path] if path in self.texts else (self.root / path).read_text(encoding="utf-8")
@@ -217,6 +232,7 @@ def cause(stubs: Stubs) -> str:
     stubs.row("abiscan/model/cause.py", "CauseId", f'    {stubs.words.upper()} = "{stubs.name}"')
     stubs.file(f"abiscan/diagnosis/catalogue/causes/{stubs.name}.toml", CAUSE_TOML)
     stubs.file(f"abiscan/diagnosis/causes/{stubs.words}.py", CAUSE_MODULE)
+    stubs.append("abiscan/diagnosis/catalogue/code_causes.toml", CAUSE_ROW)
     stubs.row("abiscan/diagnosis/causes/__init__.py", "MODULES", f'    "{stubs.words}",')
     return "tests/diagnosis tests/report/test_json_report.py"
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from re import _constants as opcodes  # type: ignore[attr-defined]
 from re import _parser as pattern_parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ from abiscan.diagnosis.templates.name_facts import NAME_FACTS
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.errors import AbiscanError
 
+_T = TypeVar("_T")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Keys of an answer's only cause; keys of an answer that a message may have itself, instead of an answer.
 _CAUSE_KEYS = ("cause", "score", "when")
@@ -58,7 +59,7 @@ def read_catalogue(folder: Path) -> Catalogue:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
             phrases = {**shared, **table.pop("phrase", {})}
-            family = msgspec.convert(_normalised(table, phrases), Catalogue)
+            family = _converted(_normalised(table, phrases), Catalogue)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
             raise InvalidMessage(f"{path.name}: {error}") from error
         finders += family.finder
@@ -80,7 +81,7 @@ def read_code_causes(path: Path) -> tuple[CodeCauses, ...]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         phrases = table.pop("phrase", {})
         named = _normalised({"answer": table.pop("causes"), **table}, phrases)
-        rows = msgspec.convert(named["answer"], tuple[CodeCauses, ...])
+        rows = _converted(named["answer"], tuple[CodeCauses, ...])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise InvalidMessage(f"{path.name}: {error}") from error
     for row in rows:
@@ -89,6 +90,23 @@ def read_code_causes(path: Path) -> tuple[CodeCauses, ...]:
         for problem in (*problems, *_cause_problems(row.cause, {*given, *NAME_FACTS}, {*row.values})):
             raise InvalidMessage(f"{path.name}, {row.id}: {problem}")
     return rows
+
+
+def _converted(rows: Any, kind: type[_T]) -> _T:
+    """Rows as values.
+
+    Raises:
+        msgspec.ValidationError: one is invalid; the message has its name instead of its place.
+    """
+    try:
+        return msgspec.convert(rows, kind)
+    except msgspec.ValidationError as error:
+        found = re.search(r"\$(?:\.(\w+))?\[(\d+)\]", str(error))
+        if found is None:
+            raise
+        row = (rows[found[1]] if found[1] else rows)[int(found[2])]
+        name = f"{found[1] or 'causes'}.{row.get('id') or row.get('name')}"
+        raise msgspec.ValidationError(str(error).replace(found[0], name)) from error
 
 
 # --- short forms ----------------------------------------------------------------------------------------------------

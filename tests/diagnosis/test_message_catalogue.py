@@ -77,7 +77,7 @@ def test_an_example_is_recognised(message: Message, example: Example, nothing: K
         return
     (subject,) = (subject for subject in subjects if subject.message == message.id)
     assert isinstance(found, FoundMessage)
-    # Only text of the input is quoted; values may be converted. Python prints module and attribute separately.
+    # `text` quotes the input, or is a value, which may be converted. Python prints module and attribute separately.
     pasted, text = " ".join(example.text.split()), subject.text
     assert text in pasted or text in found.values.values() or all(name in pasted for name in text.split("."))
     assert all(cause.evidence and cause.fix for cause in subject.causes)
