@@ -274,7 +274,7 @@ def is_cuda_of_no_release(cuda: str) -> bool:
 
 
 def example_variant(cuda: str) -> str:
-    """`, such as cu126`: the oldest variant of torch for a CUDA in the newest release with one; empty if none is known.
+    """`cu126`: the oldest variant of torch for a CUDA in the newest release with one; empty if none is known.
 
     Args:
         cuda: the major release; "" for any.
@@ -282,5 +282,5 @@ def example_variant(cuda: str) -> str:
     for wheels in (wheels_by_id()[each] for each in _torch().wheels):
         for known in wheels.variants.values():
             if of_cuda := _of_cuda(known, cuda):
-                return f", such as {min(of_cuda)}"
+                return min(of_cuda)
     return ""

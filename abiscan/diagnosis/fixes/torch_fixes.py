@@ -131,7 +131,10 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     if of_extension and of_extension[0].startswith("pip "):
         of_extension = of_extension[:1]
     example = torch_commands.example_variant(cuda)
-    words = f"Install a CUDA {cuda and cuda + ' '}build of torch (the wheel index of its variant{example})"
+    words = f"Install a CUDA {cuda and cuda + ' '}build of torch (the wheel index of its variant)"
+    if example:
+        note = f"a build for CUDA{cuda and f' {cuda}'}, of the release that the extension was built for"
+        words = f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{example}  # {note}"
     first = command or ("" if missing.knowledge.no_variant_loads else words)
     return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "Install the CPU build of the extension")))
 

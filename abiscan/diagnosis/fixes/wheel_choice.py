@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.fixes.torch_commands import force_reinstall, install_torch
+from abiscan.diagnosis.fixes.torch_commands import find_torch, force_reinstall, install_torch
 from abiscan.diagnosis.fixes.wheel_rows import (
     PublishedWheel,
     cuda_major,
@@ -50,12 +50,16 @@ def with_other_torch(package: Package, missing: MissingName, of_release: str = "
             order, known = versions.order(torch) or (), entry_of_release(wheels.variants, torch) or ()
             variant = known[0] if package.any_variant and known else nearest_variant(known, target.variant)
             release = patch_release(torch)
+            if variant is not None and not _has_code(variant, missing.log.capability):
+                continue  # neither that torch nor the wheel runs on the GPU of the text
             if variant is None or (python is not None and python not in pythons_of_wheel(wheels, release)):
                 continue
             command = published_wheel(wheels, package, release, variant, missing).command
-            other = None if wheels.with_torch else install_torch(release, missing, variant=_variant_of(target, variant))
-            if not wheels.with_torch and other is None:
+            wanted = _variant_of(target, variant)
+            torch_there = None if wheels.with_torch else find_torch(release, missing, variant=wanted)
+            if not wheels.with_torch and (torch_there is None or not _is_for(torch_there[1], wanted, package)):
                 continue
+            other = None if torch_there is None else f"pip install {torch_there[0]}"
             rank = 0 if order[:2] == at[:2] else 1 if order < at else 2
             near = tuple(-each for each in order) if rank < 2 else order
             found.append((rank, near, release, tuple(filter(None, (other, command)))))
@@ -68,6 +72,13 @@ def with_other_torch(package: Package, missing: MissingName, of_release: str = "
 def _is_of(entry: str, release: str) -> bool:
     """Whether an entry of a row is a release, or its first parts (`2.8` of 2.8.0), or a later build of it."""
     return f"{release}.".startswith(f"{entry}.") or entry.startswith(f"{release}.post")
+
+
+def _is_for(there: str, wanted: str, package: Package) -> bool:
+    """Whether a wheel for one variant of torch loads beside another: a CUDA build needs the libraries of its CUDA."""
+    of_major = cuda_major(wanted) == wanted.removeprefix("cu") and cuda_major(there) == cuda_major(wanted)
+    of_rocm = wanted == "rocm" and there.startswith("rocm")
+    return there == wanted or of_major or of_rocm or package.any_variant
 
 
 def _variant_of(target: TorchBuild, variant: str) -> str:

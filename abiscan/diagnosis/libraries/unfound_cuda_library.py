@@ -356,7 +356,7 @@ def _cuda_library_fix(library: _Library) -> str:
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
         other = "\n".join(ways or [_build_for_cuda(missing)])
-        variant = torch_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
+        variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
             f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
             f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"

@@ -17,6 +17,8 @@ from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.text.text_facts import is_shown, matches, values, values_by_row
 from abiscan.diagnosis.text.values_in_text import captured, only_value
+from abiscan.model import versions
+from abiscan.model.gpu_toolkits import first_toolkit
 from abiscan.releases import companions
 
 # Characters between the word driver and the CUDA release that it supports.
@@ -50,9 +52,19 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     if toolkit and of_torch and _major(toolkit) != _major(of_torch) and is_shown("failed_build", text):
         yield _TOOLKIT.format(toolkit, of_torch)
     torch = there.get("torch")
-    if torch is None and log.capability and is_shown("unsupported_gpu", text):
-        yield f"sm_{log.capability.replace('.', '')} beside an unknown torch"
+    named = only_value(
+        captured(match)
+        for match in matches("cuda", text)
+        # The CUDA release of a driver is the newest that it runs.
+        if "driver" not in text[max(0, match.start() - _OF_DRIVER) : match.start()].lower()
+    )
     if torch is None or knowledge.target is None:
+        # Code for 8.0 runs on 8.9, and so on.
+        first = versions.order(first_toolkit(f"{_major(log.capability)}.0") or "")
+        if first and (versions.order(named or "") or first) < first:
+            yield f"sm_{log.capability.replace('.', '')} beside CUDA {named}"
+        elif torch is None and log.capability and is_shown("unsupported_gpu", text):
+            yield f"sm_{log.capability.replace('.', '')} beside an unknown torch"
         return
     of_vendor = is_other_build(knowledge.target)
     for package, version in there.items():
@@ -67,12 +79,6 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     cuda = cuda_release(torch.partition("+")[2])
     if not cuda or not is_shown("failed_build", text):
         return
-    named = only_value(
-        captured(match)
-        for match in matches("cuda", text)
-        # The CUDA release of a driver is the newest that it runs.
-        if "driver" not in text[max(0, match.start() - _OF_DRIVER) : match.start()].lower()
-    )
     if toolkit and not of_torch and _major(toolkit) != _major(cuda):
         yield _TOOLKIT.format(toolkit, cuda)
     elif not toolkit and named and _major(named) != _major(cuda):
