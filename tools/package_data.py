@@ -70,8 +70,11 @@ def text_facts() -> tuple[TextFact, ...]:
 
 
 def mentions() -> tuple[Mention, ...]:
-    """Every row of the names that people write, with its examples and the parts; see `text_facts`."""
-    return msgspec.convert(_tables_with_parts("mentions.toml", ("names", "words"))["mention"], tuple[Mention, ...])
+    """Every row of what people write about failures, with its examples and the parts; see `text_facts`."""
+    names, symptoms = (
+        _tables_with_parts(name, ("names", "words", "unless"))["mention"] for name in ("mentions.toml", "symptoms.toml")
+    )
+    return msgspec.convert([*names, *({**row, "in_title": True} for row in symptoms)], tuple[Mention, ...])
 
 
 def _tables_with_parts(name: str, keys: tuple[str, ...]) -> dict[str, list[dict[str, object]]]:

@@ -36,6 +36,14 @@ def test_a_looser_form_has_the_cause_of_the_message(row: dict[str, list[str]], n
         assert looser.causes[0].cause == printed.causes[0].cause, text
 
 
+_SYMPTOMS = tomllib.loads((DATA / "stated_symptoms.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("cause", "text"), [(cause, text) for cause, texts in _SYMPTOMS.items() for text in texts])
+def test_a_failure_in_own_words_has_a_likely_cause(cause: str, text: str, nothing: Knowledge) -> None:
+    assert str(explain(text, nothing)[0].causes[0].cause) == cause
+
+
 @pytest.mark.parametrize("text", ["FLT_MAX is not defined", "AT_CHECK undeclared", "missing libcudart.so.11.0"])
 def test_a_name_without_a_message_is_not_certain(text: str, nothing: Knowledge) -> None:
     """A name and words of failure may be about something else."""

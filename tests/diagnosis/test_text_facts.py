@@ -32,15 +32,23 @@ def test_examples(row: TextFact) -> None:
 @pytest.mark.parametrize("row", MENTIONS, ids=lambda row: row.sentences[0])
 def test_examples_of_mentions(row: Mention) -> None:
     assert row.examples
-    for text in row.examples:
-        named = (re.compile(pattern, re.ASCII) for pattern in row.names)
-        assert any(each.search(text) if row.words else each.fullmatch(text) for each in named), text
-        assert re.search(row.words, plain_text(text), re.IGNORECASE) is not None, text
+    assert [text for text in row.examples if not _mentions(row, text)] == []
+    assert [text for text in row.others if _mentions(row, text)] == []
+
+
+def _mentions(row: Mention, text: str) -> bool:
+    named = [re.compile(pattern, re.ASCII) for pattern in row.names]
+    if not row.words:
+        return any(each.fullmatch(text) for each in named)
+    plain = plain_text(text)
+    found = {pattern for pattern in (*row.words, row.unless) if re.search(pattern, plain, re.IGNORECASE | re.ASCII)}
+    is_named = not named or any(each.search(plain) for each in named)
+    return is_named and found.issuperset(row.words) and not (row.unless and row.unless in found)
 
 
 def test_patterns_are_bounded() -> None:
     every = [pattern for row in ROWS for pattern in row.patterns]
-    every += [pattern for mention in MENTIONS for pattern in (*mention.names, mention.words)]
+    every += [pattern for mention in MENTIONS for pattern in (*mention.names, *mention.words, mention.unless)]
     every += [pattern for program in PROGRAMS for pattern in (program.pattern, program.unless)]
     patterns = {pattern: re.sub(r"\[[^]]*\]", "", pattern) for pattern in every}
     assert [pattern for pattern, outside_classes in patterns.items() if re.search(r"[^\\][*+]", outside_classes)] == []

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from typing import Final
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, Wheels
 from abiscan.diagnosis.catalogue.torch_limit_row import TorchLimit
+
+# Words of a sentence in which a package is searched, and letters of a name that is no other word.
+_MOST_WORDS: Final = 80
+_FEWEST_LETTERS: Final = 5
+_TORCH: Final = frozenset(("torch", "pytorch"))
 
 
 @cache
@@ -88,6 +94,20 @@ def package_of_name(name: str) -> Package | None:
         or by_name.get(normalised)
         or by_name.get(normalised.removesuffix("-full"))
     )
+
+
+def package_in_words(text: str) -> Package | None:
+    """The first package that a sentence names in some way: `flash attention`, `detectron 2`, `TransformerEngine`."""
+    words = [word.lower().replace("attention", "attn") for word in re.findall(r"[A-Za-z0-9]{1,40}", text)[:_MOST_WORDS]]
+    runs = ("".join(words[at : at + count]) for at in range(len(words)) for count in (3, 2, 1))
+    return next(filter(None, map(_packages_by_letters().get, runs)), None)
+
+
+@cache
+def _packages_by_letters() -> dict[str, Package]:
+    names = {**_packages_by_module(), **packages_by_name()}
+    letters = {re.sub(r"[^a-z0-9]", "", name.lower()): package for name, package in names.items()}
+    return {name: package for name, package in letters.items() if len(name) >= _FEWEST_LETTERS and name not in _TORCH}
 
 
 def is_module_of_package(module: str) -> bool:

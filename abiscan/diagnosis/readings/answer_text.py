@@ -20,7 +20,7 @@ from abiscan.diagnosis.readings.environment_pairs import unfit_pairs
 from abiscan.diagnosis.readings.find_messages import find_plain_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
-from abiscan.diagnosis.readings.mentioned_names import mentioned_names
+from abiscan.diagnosis.readings.mentioned_names import mentioned_names, stated_symptoms
 from abiscan.diagnosis.readings.question import FileFacts
 from abiscan.diagnosis.readings.read_text import ReadText
 from abiscan.diagnosis.readings.stated_requirements import stated_requirements
@@ -127,6 +127,12 @@ READINGS: Final = (
         "names beside words of failure",
         lambda inquiry: mentioned_names(inquiry.read.text),
         is_typed_without_name,
+        is_sure=False,
+    ),
+    TextReading(
+        "failures in people's words",
+        lambda inquiry: stated_symptoms(inquiry.read.text),
+        has_no_answer,
         is_sure=False,
     ),
 )
