@@ -5,6 +5,8 @@ and versions in sentences."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA, find_capability, find_gpu_vendor, find_rocm
@@ -34,21 +36,22 @@ from abiscan.diagnosis.text.values_in_text import only_value
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
+# Facts that hold where the text shows the row of `text_facts.toml` of the same name.
+_SHOWN: Final = (
+    *("only_wheel", "is_wsl", "is_jetson", "is_image_build", "is_apple_silicon", "is_nvidia_image", "is_free_threaded"),
+    *("is_conda", "is_python_build", "is_compiled_at_first_use", "keeps_source"),
+    *("rejected_name", "validity_asked", "exporting_release_asked"),
+)
+
 
 def log_facts(text: str) -> LogFacts:
     """Read the facts of a (cleaned) text in one pass."""
-    torch = find_torch_version(text) or find_source_release(text)
-    if torch is not None and "+" not in torch:
-        torch += find_label(text)
+    gpu, projects = find_gpu_vendor(text), find_projects(text)
+    rocm = find_rocm(text) if gpu == AMD else ""
+    torch = _torch(text, gpu, rocm)
     abi = find_cxx11_abi(text)
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
-    gpu, projects = find_gpu_vendor(text), find_projects(text)
-    rocm = find_rocm(text) if gpu == AMD else ""
-    if torch is not None and rocm and "+" not in torch and is_release(torch):
-        torch += f"+rocm{rocm}"
-    if torch is not None and gpu == NO_GPU and "+" not in torch and is_release(torch) and is_shown("only_cpu", text):
-        torch += "+cpu"
     project, variant = find_project(text, projects), find_variant(text)
     packager = packager_of(text)
     if packager == CONTAINER and is_shown("file_of_image", text):
@@ -71,7 +74,6 @@ def log_facts(text: str) -> LogFacts:
         asked_releases=asked_releases,
         made_for=find_made_for(text),
         compiled_for=find_compiled_for(text),
-        only_wheel=is_shown("only_wheel", text),
         sdist=find_only_sdist(text),
         gpu=gpu,
         capability=find_capability(text),
@@ -80,29 +82,30 @@ def log_facts(text: str) -> LogFacts:
         toolkit=only_value(values("toolkit", text)),
         cuda_packages=find_cuda_packages(text),
         platform=find_platform(_without_refused_wheels(text)),
-        is_wsl=is_shown("is_wsl", text),
-        is_jetson=is_shown("is_jetson", text),
-        is_image_build=is_shown("is_image_build", text),
-        is_apple_silicon=is_shown("is_apple_silicon", text),
-        is_nvidia_image=is_shown("is_nvidia_image", text),
         program=_program(text),
         python=_python(text),
-        is_free_threaded=is_shown("is_free_threaded", text),
         python_folder=_python_folder(text),
-        is_conda=is_shown("is_conda", text),
         installer=_installer(text),
         mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
         library_files={}
         if is_shown("lists_places_without_library", text)
         else {path.rpartition("/")[2]: path for path in values("library_file", text)},
-        is_python_build=is_shown("is_python_build", text),
-        is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
         first_use=only_value(values("folder_of_first_use", text)),
-        keeps_source=is_shown("keeps_source", text),
-        rejected_name=is_shown("rejected_name", text),
-        validity_asked=is_shown("validity_asked", text),
-        exporting_release_asked=is_shown("exporting_release_asked", text),
+        **{name: is_shown(name, text) for name in _SHOWN},
     )
+
+
+def _torch(text: str, gpu: str, rocm: str) -> str | None:
+    """The version of torch, with the label that the text shows; None if it names none."""
+    torch = find_torch_version(text) or find_source_release(text)
+    if torch is None or "+" in torch:
+        return torch
+    torch += find_label(text)
+    if "+" in torch or not is_release(torch):
+        return torch
+    if rocm:
+        return f"{torch}+rocm{rocm}"
+    return f"{torch}+cpu" if gpu == NO_GPU and is_shown("only_cpu", text) else torch
 
 
 def _cpu_build(text: str, gpu: str) -> str:
