@@ -11,7 +11,7 @@ from abiscan.diagnosis.fixes import extension_fixes, torch_commands, torch_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, load_libtorch
 from abiscan.diagnosis.fixes.package_commands import find_package
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -79,7 +79,7 @@ def _mixed(missing: MissingName) -> Candidates:
         of_c=missing.name_kind is NameKind.C,
         gap=has_gap,
         in_gap=in_gap,
-        on_windows=platform_of(missing) == "win_amd64",
+        on_windows=is_on_windows(missing),
     )
 
 

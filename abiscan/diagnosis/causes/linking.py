@@ -9,7 +9,7 @@ from __future__ import annotations
 from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
 from abiscan.diagnosis.fixes.package_commands import find_package
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
@@ -219,7 +219,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
 
 def _flags(missing: MissingName, *stems: str) -> str:
     """What a link editor of the platform is given for libraries of torch."""
-    if missing.reference.msvc or platform_of(missing) == "win_amd64":
+    if missing.reference.msvc or is_on_windows(missing):
         return " ".join(f"{stem}.lib" for stem in stems) + " with /LIBPATH: for torch\\lib"
     return " ".join(f"-l{stem}" for stem in stems) + " with -L for torch/lib"
 

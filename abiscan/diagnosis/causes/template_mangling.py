@@ -17,7 +17,7 @@ from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.loaded_copies import folder_of_first_use
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
@@ -108,7 +108,7 @@ def _readable(missing: MissingName) -> Candidates:
     """A readable name of a template that some releases constrain: Clang's mangling may be the one that is missing."""
     arguments = missing.parsed.template_args or ()
     # MSVC's decoration, which Clang writes on Windows too, has no constraints.
-    if not missing.reference.demangled or not arguments or platform_of(missing) == "win_amd64":
+    if not missing.reference.demangled or not arguments or is_on_windows(missing):
         return
     constrained = arguments if arguments[-1] == "0" else (*arguments, "0")
     name = (

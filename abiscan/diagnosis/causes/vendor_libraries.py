@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from abiscan.diagnosis.fixes import torch_fixes
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.libraries.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -257,7 +257,7 @@ _OF_JIT: Final = "torch_extensions/"
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidates:
     flags = f"-l{vendor.library}"
-    if missing.reference.link_time and platform_of(missing) == "win_amd64":
+    if missing.reference.link_time and is_on_windows(missing):
         flags = f"{vendor.library}.lib"
         if vendor.cuda:
             flags += ' with /LIBPATH:"%CUDA_PATH%\\lib\\x64"'

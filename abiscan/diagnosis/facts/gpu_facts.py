@@ -132,7 +132,7 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
     """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own. HIP for Windows
     reads no such variable."""
     gpu = values.get("gpu", "")
-    if wheel_rows.platform_of(missing) == "win_amd64":
+    if wheel_rows.is_on_windows(missing):
         return None
     return next((version for family, version in _RADEON if gpu.startswith(family)), None)
 

@@ -199,7 +199,7 @@ def build_for_capability(values: Values, missing: MissingName) -> str:
         flag = f"-gencode arch=compute_{digits},code=sm_{digits}"
         return f"add {flag} to {setting} of {package and package.name}, which lists the GPUs; {build}"
     setting = setting.format(digits=digits, capability=capability or "X.Y")
-    return f"set {setting}\n{build}" if wheel_rows.platform_of(missing) == "win_amd64" else f"export {setting}; {build}"
+    return f"set {setting}\n{build}" if wheel_rows.is_on_windows(missing) else f"export {setting}; {build}"
 
 
 def repeats_failed_install(values: Values, missing: MissingName) -> bool:

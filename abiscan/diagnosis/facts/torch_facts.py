@@ -8,7 +8,7 @@ from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.facts.gpu_facts import torch_for_gpu
 from abiscan.diagnosis.fixes import torch_commands
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of
-from abiscan.diagnosis.fixes.wheel_rows import cuda_release, platform_of
+from abiscan.diagnosis.fixes.wheel_rows import cuda_release, is_on_windows, platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.text.packaged_torch import CONTAINER
@@ -79,7 +79,7 @@ def explain_torch(_values: Values, missing: MissingName) -> str:
 def _explain(version: str, missing: MissingName) -> str:
     if versions.is_release(missing.target_version):
         return f"abiscan explain --torch {missing.target_version}"
-    if platform_of(missing) == "win_amd64":  # cmd.exe has no `$(...)`
+    if is_on_windows(missing):  # cmd.exe has no `$(...)`
         return "abiscan explain"
     return f"abiscan explain --torch \"$(python -c 'import torch; print({version})')\""
 

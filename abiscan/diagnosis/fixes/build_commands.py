@@ -19,7 +19,7 @@ from abiscan.diagnosis.fixes.hip_sources import (
     rocm_of,
 )
 from abiscan.diagnosis.fixes.named_release import release_to_build, requirement
-from abiscan.diagnosis.fixes.wheel_rows import cuda_major, newest_entry, platform_of
+from abiscan.diagnosis.fixes.wheel_rows import cuda_major, is_on_windows, newest_entry, platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, NPU, WITHOUT_CUDA_CODE
 from abiscan.model import versions
@@ -144,7 +144,7 @@ def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | 
     fits = fits and torch >= _FOR_FIRST_WITH_WHEELS
     is_released = gpu_vendor_of(missing) == AMD and not missing.knowledge.target_from_source
     is_released = is_released and (not version or versions.is_release(version))
-    if not pages or not fits or not is_released or _is_on_windows(missing):
+    if not pages or not fits or not is_released or is_on_windows(missing):
         return None
     where = " ".join(pages)
     return f"wheels of another project, for ROCm 5.7 and later: {where}  # zip files of wheels, by torch, ROCm, Python"
@@ -268,13 +268,9 @@ def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
 
 def in_shell(environment: Iterable[str], command: str, missing: MissingName) -> str:
     """A command with variables, for the shell of the platform (cmd.exe on Windows)."""
-    if _is_on_windows(missing):
+    if is_on_windows(missing):
         return " && ".join((*(f'set "{each}"' for each in environment), command))
     return " ".join((*environment, command))
-
-
-def _is_on_windows(missing: MissingName) -> bool:
-    return platform_of(missing) == "win_amd64"
 
 
 def _is_for_gpu(missing: MissingName) -> bool:
@@ -314,9 +310,9 @@ def with_build_tools(
     torch, imports, notes = unknown if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
     if (versions.order(rocm_of(missing)) or ()) < _FIRST_WITH_NEW_TORCH:
         notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
-    if _is_on_windows(missing):
+    if is_on_windows(missing):
         notes = ("in cmd.exe, not in PowerShell; needs MSVC (Visual Studio Build Tools, C++)", *notes)
-    mark = " & rem " if _is_on_windows(missing) else "  # "
+    mark = " & rem " if is_on_windows(missing) else "  # "
     comment = f"{mark}{'; '.join(notes)}" if notes else ""
     steps = (build_requirements.install_tools(torch, more), build_requirements.install_imports(imports, torch), command)
     return " && ".join(filter(None, steps)) + comment

@@ -14,7 +14,7 @@ from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.fixes.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.fixes.named_release import named_release
 from abiscan.diagnosis.fixes.safe_names import normalised, safe
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild
@@ -174,7 +174,7 @@ def compile_again(missing: MissingName, compilers: str = "") -> str | None:
     if folder is None and not (missing.log.is_compiled_at_first_use and _may_be_of_load(missing.file.path)):
         return None
     folder = folder or missing.log.first_use or None
-    if platform_of(missing) == "win_amd64":
+    if is_on_windows(missing):
         name = "%LOCALAPPDATA%\\torch_extensions" if folder is None else _for_cmd(folder)
         return f'rmdir /s /q "{name}" & rem {_FIRST_USE}'
     if folder is None:
@@ -196,7 +196,7 @@ def _build_in_place(missing: MissingName, known: Package | None) -> str | None:
     tree = _source_tree(missing)
     if tree is None:
         return None
-    on_windows = platform_of(missing) == "win_amd64"
+    on_windows = is_on_windows(missing)
     where = safe(tree.folder, "the source tree") if tree.folder else "the source tree (the folder with setup.py)"
     notes = [f"in {where}, with {_torch(missing)} installed"]
     if tree.build:
@@ -270,7 +270,7 @@ def _build_each(first: Package, missing: MissingName, others: Sequence[str]) -> 
 def check_others(missing: MissingName) -> tuple[str, ...]:
     """The command that finds the other extensions that a torch from source needs built; empty on Windows."""
     command = 'abiscan env --python "$(which python)"  # checks every installed package: build each that does not load'
-    return () if platform_of(missing) == "win_amd64" else (command,)
+    return () if is_on_windows(missing) else (command,)
 
 
 @kept_for_file

@@ -7,7 +7,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import program_of_text, programs_by_id
 from abiscan.diagnosis.catalogue.package_row import Program
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows, platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
@@ -47,7 +47,7 @@ def _is_linked_alone(missing: MissingName) -> bool:
     """Whether a linker of Linux or macOS made a program: setuptools lets it leave symbols of a module undefined."""
     log = missing.log
     of_python = log.project or log.projects or log.python or log.is_compiled_at_first_use or log.is_python_build
-    is_elsewhere = missing.reference.msvc or platform_of(missing) == "win_amd64" or log.program
+    is_elsewhere = missing.reference.msvc or is_on_windows(missing) or log.program
     return missing.reference.link_time and missing.is_torch_name and not of_python and not is_elsewhere
 
 

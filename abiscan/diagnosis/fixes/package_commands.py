@@ -35,6 +35,7 @@ from abiscan.diagnosis.fixes.wheel_rows import (
     entry_of_release,
     fill_places,
     is_in_span,
+    is_on_windows,
     patch_release,
     platform_of,
     python_tag,
@@ -272,7 +273,7 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
     if source is None:
         if package.upgrade and not rows:
             return (_upgrade(package),)
-        wsl = ": use WSL" if platform_of(missing) == "win_amd64" else ""
+        wsl = ": use WSL" if is_on_windows(missing) else ""
         return ("\n".join(other),) if other else (f"{none}{wsl}",)
     is_command = source.startswith("pip ")
     if not other:

@@ -14,6 +14,7 @@ from abiscan.diagnosis.fixes.wheel_rows import (
     cuda_release,
     entry_of_release,
     fill_row,
+    is_on_windows,
     nearest_variant,
     patch_release,
     platform_of,
@@ -51,7 +52,7 @@ _LABEL_OF_INDEX: Final = re.compile(r"cpu|xpu|cu\d+|rocm\d\.\d(\.\d)?")
 def hip_for_windows(missing: MissingName) -> str | None:
     """The command that installs torch for ROCm and its companions on Windows, for which PyTorch has no such builds;
     None for another platform or GPU."""
-    is_amd = gpu_vendor_of(missing) == AMD and platform_of(missing) == "win_amd64"
+    is_amd = gpu_vendor_of(missing) == AMD and is_on_windows(missing)
     return _OF_AMD_FOR_WINDOWS if is_amd else None
 
 

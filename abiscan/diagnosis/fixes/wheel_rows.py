@@ -218,6 +218,11 @@ def python_tag(python: str) -> str:
     return "cp" + python.replace(".", "")
 
 
+def is_on_windows(missing: MissingName) -> bool:
+    """Whether that platform is Windows."""
+    return platform_of(missing) == "win_amd64"
+
+
 def platform_of(missing: MissingName) -> str:
     """The platform in wheel tags: from the file's name, else from the text, else Linux."""
     path = missing.file.path

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.fixes.extension_fixes import without_build_first
 from abiscan.diagnosis.fixes.installer_commands import for_installer
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.fixes.windows_commands import for_windows
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
@@ -48,7 +48,7 @@ def final_causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple
     """The causes of a subject, with commands for the shell of the platform and the program that installs packages."""
     if missing.log.only_wheel:
         candidates = (replace(each, fix=without_build_first(each.fix_text)) for each in candidates)
-    if platform_of(missing) == "win_amd64":
+    if is_on_windows(missing):
         candidates = (replace(each, fix=for_windows(each.fix_text, missing.log.python_folder)) for each in candidates)
     if installer := missing.log.installer:
         candidates = (replace(each, fix=for_installer(each.fix_text, installer)) for each in candidates)
