@@ -221,7 +221,7 @@ class AnalysisContext:
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
             found.append("GNU's demangler was not found: names are demangled by LLVM's only")
         if self.gpus:
-            from abiscan.analysis.kernels_on import of_released, torchs_own
+            from abiscan.analysis.kernels_on import notes_on_installed_torch, notes_on_released_torch
 
             found += (
                 f"no GPU {gpu} (compute capability {gpu.capability}) is known: checked by its compute capability"
@@ -229,10 +229,10 @@ class AnalysisContext:
                 if not gpu.is_listed
             )
             if self.target.installed is not None:
-                found += torchs_own(self.target.installed, self.gpus)
+                found += notes_on_installed_torch(self.target.installed, self.gpus)
             for build in self.full_index.builds() if self._checked_against else ():
                 if build.key in self._checked_against:
-                    found += of_released(build, self.gpus)
+                    found += notes_on_released_torch(build, self.gpus)
         return tuple(found)
 
     def checked_against(self, torch: TargetTorch) -> None:

@@ -146,24 +146,30 @@ def _listed_imports(text: str, options: ScanOptions) -> Subject | None:
     return explain_imports(text, AnalysisContext(options).index) if imports_in(text) else None
 
 
-# Beginnings of `named_file_scan.MESSAGES`.
-_OF_FILES = ("windows-", "python-dll-", "ctypes-", "torchcodec-", "load-library-")
+# Messages that name the file at most.
+_ABOUT_FILES = frozenset(
+    (
+        *("windows-procedure-not-found", "windows-module-not-found", "ctypes-module-not-found"),
+        *("python-dll-procedure-not-found", "python-dll-module-not-found", "python-dll-load-failed"),
+        *("torchcodec-not-loaded", "load-library-failed"),
+    )
+)
 
 
 def _with_file(subject: Subject, needed_by: str | None, read: ReadText, options: ScanOptions) -> Subject:
-    """The subject with what the file itself tells, if the message names no symbol and the file is here."""
-    if subject.message is None or not subject.message.startswith(_OF_FILES):
+    """The subject with what the file itself shows, if the message names no symbol and the file is here."""
+    if subject.message not in _ABOUT_FILES:
         return subject
-    from abiscan.analysis import named_file_scan
-
     named = [path for path in read.paths if path.lower().endswith((".pyd", ".dll", ".so"))]
     path = next((each for each in (needed_by, *named) if each is not None and os.path.exists(each)), None)
-    if path is None or subject.message not in named_file_scan.MESSAGES:
+    if path is None:
         return subject
+    from abiscan.analysis.named_file_scan import with_file
+
     torch = options.torch if options.torch is not None else read.facts.torch
     if torch is not None and options.torch is None and is_installed(AnalysisContext(options), torch):
         torch = None
-    return named_file_scan.with_file(subject, path, replace(options, torch=torch))
+    return with_file(subject, path, replace(options, torch=torch))
 
 
 def _with_verified_advice(subjects: tuple[Subject, ...], options: ScanOptions) -> tuple[Subject, ...]:

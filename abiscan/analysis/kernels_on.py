@@ -67,7 +67,7 @@ def _findings(
     yield from find_newer_cuda(rule("cuda-newer-than-driver"), needed, module, driver)
 
 
-def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
+def notes_on_installed_torch(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
     """A note for each GPU on which no kernel of the installed torch runs."""
     for path in torch.libraries:
         if path.rpartition("/")[2] not in _WITH_KERNELS:
@@ -82,7 +82,7 @@ def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterat
                 yield f"torch {torch.version} itself has no kernel image for {gpu}: it has {listed}"
 
 
-def of_released(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
+def notes_on_released_torch(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
     """A note for each GPU on which no kernel of a released build runs, from its list of architectures. Empty for a
     build without CUDA."""
     if build.cuda is None:

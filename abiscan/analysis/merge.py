@@ -104,23 +104,16 @@ def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None
     silent = sum(end.silent_sources for end in ends)
     within = (f"{root} is the root of the file system: paths and `this machine` refer to it",) if root else ()
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} without a finding",) if silent else ()
-    torch_build, told = _run_torch(ends[0].target if ends else None, own)
-    if any(artifact.operators or artifact.called for artifact in artifacts):
-        from abiscan.analysis.operator_notes import operator_notes
-
-        told = (*told, *operator_notes(artifacts, containers))
-    told = (*told, *hip_notes(artifacts))
-    if len({artifact.machine for artifact in artifacts}) > 1:
-        from abiscan.model.platform_differences import platform_differences
-
-        told = (*told, *platform_differences(containers, artifacts))
+    torch_build, of_torch = _run_torch(ends[0].target if ends else None, own)
+    of_files = _notes_on_files(artifacts, containers)
+    of_batches = (note for end in ends for note in end.notes)
     report = Report(
         version=__version__,
         torch_build=torch_build,
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
         errors=tuple(sorted(set(errors), key=lambda e: (e.path, e.message))),
         rules=tuple(rules),
-        notes=tuple(dict.fromkeys((*within, *told, *unlisted, *(note for end in ends for note in end.notes)))),
+        notes=tuple(dict.fromkeys((*within, *of_torch, *of_files, *unlisted, *of_batches))),
         containers=tuple(sorted(containers, key=lambda c: c.path)),
         root=root,
         cause_pages=_cause_pages(artifacts),
@@ -129,6 +122,19 @@ def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None
     if interrupted:
         raise ScanInterrupted(report)
     return report
+
+
+def _notes_on_files(artifacts: Sequence[ArtifactReport], containers: Sequence[Container]) -> Iterator[str]:
+    """What the files show together: operators, sources for HIP, differences between platforms."""
+    if any(artifact.operators or artifact.called for artifact in artifacts):
+        from abiscan.analysis.operator_notes import operator_notes
+
+        yield from operator_notes(artifacts, containers)
+    yield from hip_notes(artifacts)
+    if len({artifact.machine for artifact in artifacts}) > 1:
+        from abiscan.model.platform_differences import platform_differences
+
+        yield from platform_differences(containers, artifacts)
 
 
 def _cause_pages(artifacts: Iterable[ArtifactReport]) -> tuple[CausePage, ...]:

@@ -18,14 +18,6 @@ from abiscan.model.subject import Subject
 from abiscan.model.target import TargetSource
 from abiscan.model.words import shortened
 
-MESSAGES = frozenset(
-    (
-        *("windows-procedure-not-found", "windows-module-not-found", "ctypes-module-not-found"),
-        *("python-dll-procedure-not-found", "python-dll-module-not-found", "python-dll-load-failed"),
-        *("torchcodec-not-loaded", "load-library-failed"),
-    )
-)
-"""Ids of the messages that name the file at most."""
 # Symbols that a note names, of one release.
 _NAMED = 3
 
@@ -79,22 +71,21 @@ def release_notes(verdicts: Sequence[ReleaseVerdict]) -> Iterator[str]:
     loads = any(each.loads for each in releases)
     spans = list(_spans(releases))
     if loads:
-        ranges = ", ".join(_words(span) for fits, span in spans if fits)
+        ranges = ", ".join(_range_text(span) for fits, span in spans if fits)
         yield f"Its torch symbols all resolve on torch {ranges}."
     else:
         yield f"Its torch symbols do not all resolve on any known release ({releases[0].torch}-{releases[-1].torch})."
     readable = Demangler().demangle
     for at, (fits, span) in enumerate(spans):
-        # The release next to those on which it loads has the fewest missing symbols: it tells what changed.
+        if fits:
+            continue
+        # The release next to those on which it loads has the fewest missing symbols: it shows what changed.
         nearest = span[-1] if at + 1 < len(spans) else span[0]
-        if not fits:
-            names = [readable(name).text or name for name in nearest.missing]
-            listed = f": {shortened(names, _NAMED)}" if names else f" ({nearest.reason})"
-            yield (
-                f"torch {nearest.torch} does not export {len(names)} of its symbols{listed}"
-                if names
-                else (f"It does not load on torch {nearest.torch}{listed}")
-            )
+        names = [readable(name).text or name for name in nearest.missing]
+        if names:
+            yield f"torch {nearest.torch} does not export {len(names)} of its symbols: {shortened(names, _NAMED)}"
+        else:
+            yield f"It does not load on torch {nearest.torch} ({nearest.reason})"
 
 
 def _newest_of_each(verdicts: Sequence[ReleaseVerdict]) -> list[ReleaseVerdict]:
@@ -111,5 +102,5 @@ def _spans(releases: Sequence[ReleaseVerdict]) -> Iterator[tuple[bool, list[Rele
         yield fits, list(group)
 
 
-def _words(span: Sequence[ReleaseVerdict]) -> str:
+def _range_text(span: Sequence[ReleaseVerdict]) -> str:
     return span[0].torch if len(span) == 1 else f"{span[0].torch}-{span[-1].torch}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.kernels_on import check_kernels, of_released, torchs_own
+from abiscan.analysis.kernels_on import check_kernels, notes_on_installed_torch, notes_on_released_torch
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuModule
 from abiscan.model.gpu_architecture import parse_architecture
@@ -36,7 +36,7 @@ def test_a_torch_without_kernels_for_the_gpu(gpu: str, told: bool, fixtures_dir:
     )
     parsed = parse_architecture(gpu)
     assert parsed is not None
-    notes = list(torchs_own(torch, [parsed]))
+    notes = list(notes_on_installed_torch(torch, [parsed]))
     assert [f"no kernel image for {gpu}" in note for note in notes] == ([True] if told else [])
 
 
@@ -52,10 +52,10 @@ def test_a_released_torch_without_kernels_for_the_gpu(torch: str, gpu: str, told
     parsed = parse_architecture(gpu)
     assert parsed is not None
     (build,) = [b for b in open_index().builds("x86_64") if b.torch == torch]
-    notes = list(of_released(build, [parsed]))
+    notes = list(notes_on_released_torch(build, [parsed]))
     assert [f"no kernel image for {gpu}" in note for note in notes] == ([True] if told else [])
     # The list of a build in the user's own index is unknown.
-    (note,) = of_released(replace(build, user=True), [parsed])
+    (note,) = notes_on_released_torch(replace(build, user=True), [parsed])
     assert "is unknown" in note
 
 
@@ -63,7 +63,7 @@ def test_a_torch_for_the_cpu_has_no_kernels_to_ask_for() -> None:
     (build,) = [b for b in open_index().builds("aarch64") if b.torch == "2.8.0"]
     parsed = parse_architecture("sm_90")
     assert parsed is not None
-    assert list(of_released(build, [parsed])) == []
+    assert list(notes_on_released_torch(build, [parsed])) == []
 
 
 @pytest.mark.parametrize(
