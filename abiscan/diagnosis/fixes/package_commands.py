@@ -143,36 +143,41 @@ def install(
         # A page of the project has wheels with the file, each for one torch; the package index those without it.
         paged = None if target is None else find_wheel(package, missing, target)
         return (without if paged is None or "://" not in paged.command else paged.command,)
-    if not from_source and (target is None or versions.order(target.version) is None):
-        page = _page(package, missing)
-        for_cpu = (
-            _for_any(package, missing, "cpu", oldest) if variant is None and gpu_vendor_of(missing) == NO_GPU else ()
-        )
-        general = for_cpu or _for_any(package, missing, variant, oldest)
-        if page is not None:
-            # For a torch without a wheel of the project.
-            lead = "or, for another torch: install" if general else "Install"
-            general = (*general, f"{lead} the wheel for your torch, CUDA and Python: {page}")
-        if general and package.ended and source:
-            return (*general, f"or, for a torch without a wheel there: {source}")
-        return general if general else ((source,) if source else ())
-    wheel = None if from_source or target is None else find_wheel(package, missing, target)
+    if from_source:
+        return (source,) if source is not None else (_upgrade(package),) if package.upgrade else ()
+    if target is None or versions.order(target.version) is None:
+        return _for_unknown_torch(package, missing, source, variant, oldest)
+    wheel = find_wheel(package, missing, target)
     if wheel is not None:
         return (wheel.command,)
-    if target is not None and not from_source and (of_index := _from_index_of_torch(package, target)) is not None:
+    if (of_index := _from_index_of_torch(package, target)) is not None:
         return (of_index,)
-    ways = []
-    page = None if from_source else _page(package, missing)
-    if not from_source and page is None and (package.wheels or package.upgrade):
+    page = _page(package, missing)
+    if page is None and (package.wheels or package.upgrade):
         return _without_known_wheel(package, missing, source)
+    if page is None:
+        return () if source is None else (source,)
+    of_page = f"Install the wheel of {package.name} for {missing.target_label} and this Python: {page}"
+    return (of_page,) if source is None else (of_page, f"or: {source}")
+
+
+def _for_unknown_torch(
+    package: Package, missing: MissingName, source: str | None, variant: str | None, oldest: str
+) -> tuple[str, ...]:
+    """The ways to install it for a torch of unknown release; see `install`.
+
+    Args:
+        source: the build from source.
+    """
+    page, is_cpu = _page(package, missing), variant is None and gpu_vendor_of(missing) == NO_GPU
+    ways = (_for_any(package, missing, "cpu", oldest) if is_cpu else ()) or _for_any(package, missing, variant, oldest)
     if page is not None:
-        ways.append(f"Install the wheel of {package.name} for {missing.target_label} and this Python: {page}")
-        ways.append(f"or: {source}" if source is not None else "")
-    elif source is not None:
-        ways.append(source)
-    elif package.upgrade:
-        ways.append(_upgrade(package))
-    return tuple(filter(None, ways))
+        # For a torch without a wheel of the project.
+        lead = "or, for another torch: install" if ways else "Install"
+        ways = (*ways, f"{lead} the wheel for your torch, CUDA and Python: {page}")
+    if ways and package.ended and source:
+        return (*ways, f"or, for a torch without a wheel there: {source}")
+    return ways or ((source,) if source else ())
 
 
 def _from_index_of_torch(package: Package, target: TorchBuild) -> str | None:
