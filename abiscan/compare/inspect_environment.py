@@ -22,6 +22,7 @@ from abiscan.compare.run_time_libraries import with_openers
 from abiscan.compare.runtime_copies import several_runtimes, shadowed
 from abiscan.errors import UsageError
 from abiscan.inputs.distributions import distributions
+from abiscan.model.environment_report import Problem
 from abiscan.releases.pythons import installable
 from abiscan.target.run_torch import FALLBACK_MACHINE
 from abiscan.wheel.markers import marker_environment
@@ -48,37 +49,27 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     every = distributions(environment.site_packages, files)
     native = tuple(package for package in every if package.shared_objects)
     others = tuple(package for package in native if package.name.lower() != "torch")
-    installed = context.target.run_torch().installed
-    found = installed.machine if installed is not None else None
-    machine_or_usual = found or FALLBACK_MACHINE
-    after = None
-    later: dict[str, list[FileOutcome]] = {}
-    if torch is not None:
-        upgraded = replace(options, torch=torch, matrix=False)
-        machine = installed.machine if installed is not None else FALLBACK_MACHINE
-        target = AnalysisContext(upgraded).target.run_torch(machine or FALLBACK_MACHINE).target
-        after = target.label
+    run_torch = context.target.run_torch()
+    installed = run_torch.installed
+    machine = (installed.machine if installed is not None else "") or FALLBACK_MACHINE
+    is_source_build = installed is not None and context.knowledge(machine).target_from_source
+    source_build = run_torch.target if is_source_build else None
+    upgraded = None if torch is None else replace(options, torch=torch, matrix=False)
+    # An unknown torch is an error before the scan.
+    after = None if upgraded is None else AnalysisContext(upgraded).target.run_torch(machine).target.label
     here = functools.partial(find_file_outcome, installed=installed is not None)
-    source_build = None
-    if installed is not None and context.knowledge(machine_or_usual).target_from_source:
-        source_build = context.target.run_torch().target
     now, errors = scan_packages(others, options, here, jobs)
     now = with_openers(now, others, files)
     version, pip = environment.version, pip_command(environment, every)
-    problems = [
-        *(
-            (
-                *failing_torch(context.loader.torch_failure, installed.version, pip, source_build),
-                *missing_requirements(every, installed.version, pip),
-            )
-            if installed is not None
-            else ()
-        ),
-        *torch_problems(environment, every, None if installed is None else installed.version),
-        *several_runtimes(native),
-    ]
+    problems: list[Problem] = []
+    if installed is not None:
+        problems += failing_torch(context.loader.torch_failure, installed.version, pip, source_build)
+        problems += missing_requirements(every, installed.version, pip)
+    problems += torch_problems(environment, every, None if installed is None else installed.version)
+    problems += several_runtimes(native)
     problems += shadowed(options.settings.library_path, native, now)
-    if torch is not None and after is not None:
+    later: dict[str, list[FileOutcome]] = {}
+    if upgraded is not None and after is not None:
         users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))
         later, more = scan_packages(users, upgraded, functools.partial(find_file_outcome, installed=False), jobs)
         later = with_openers(later, users, files)
@@ -99,13 +90,13 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
             # For other packages, the scan of their files reports the error.
             *(sentence for package in every if package.name not in now for sentence in package.unread),
         ),
-        markers=marker_environment(machine_or_usual, version) if version else {},
+        markers=marker_environment(machine, version) if version else {},
         pip=pip,
-        installable=installable(context.known_versions(machine_or_usual), version) if version else (),
-        machine=machine_or_usual,
+        installable=installable(context.known_versions(machine), version) if version else (),
+        machine=machine,
         version=version,
         source_build=source_build,
-        builds={build.torch: build.variant for build in context.index.builds(machine_or_usual)},
+        builds={build.torch: build.variant for build in context.index.builds(machine)},
         pure_requirements={
             package.name: wanted
             for package in every
