@@ -46,7 +46,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/code_causes.json": message_data.render_code_causes,
     "abiscan/data/packages.json.gz": package_data.render,
     "abiscan/data/inlined_calls.json": package_data.render_inlined_calls,
-    "abiscan/data/mentions.json": package_data.render_mentions,
+    "abiscan/data/mentions.json.gz": package_data.render_mentions,
     "abiscan/data/text_facts.json.gz": package_data.render_text_facts,
     "abiscan/data/vendors.json": vendor_data.render,
     "abiscan/data/report.schema.json": schema_enums.render,

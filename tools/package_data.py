@@ -1,5 +1,5 @@
 """Generates `abiscan/data/packages.json.gz` (packages and libraries of the system), `text_facts.json.gz`,
-`mentions.json` and `inlined_calls.json`."""
+`mentions.json.gz` and `inlined_calls.json`."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _AROUND: Final = 1_024
 @cache
 def mentions() -> tuple[Mention, ...]:
     """Every row, without examples."""
-    return read_table("mentions.json", tuple[Mention, ...])
+    return read_table("mentions.json.gz", tuple[Mention, ...])
 
 
 def sentences_about(name: str) -> Iterator[str]:
