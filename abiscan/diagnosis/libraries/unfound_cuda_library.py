@@ -6,10 +6,17 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
-from msgspec import Struct
-
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name
-from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
+from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes.cuda_library_packages import (
+    LAST_WITH_MINOR,
+    SHOWS_CUDA,
+    CudaLibrary,
+    extension_for_cuda,
+    install_for_torch,
+    install_itself,
+    is_of_other_minor,
+    minor_release,
+)
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
@@ -17,7 +24,7 @@ from abiscan.diagnosis.ranking import Candidate
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.diagnosis.text.gpu_vendors import NO_GPU
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import ReleaseRanges, order
+from abiscan.model.versions import order
 from abiscan.ownership.vendor_row import Vendor
 from abiscan.ownership.vendors import (
     cuda_distribution,
@@ -26,22 +33,6 @@ from abiscan.ownership.vendors import (
     vendor_of_library,
 )
 
-_LAST_WITH_MINOR = 10
-_SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
-# https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488.
-_JETSON_CONTAINER = (
-    "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson; for docker build too: "
-    'add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker'
-)
-# Also docs/setup.md of dusty-nv/jetson-containers.
-_JETSON_IMAGE_BUILD = (
-    'Add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker; build the image '
-    "again  # docker build then mounts these libraries of the Jetson, too"
-)
-_BUILD_FOR_CUDA = (
-    "Install the build of the extension for the CUDA of torch, or build it with nvcc of that release (CUDA_HOME): "
-    "{build}"
-)
 # NVRTC opens this file by its plain name. Wheels and archives of torch for CUDA 11 have it under another name
 # (pytorch/pytorch issues 58101, 93134 and 99781; wenet-e2e/wenet issue 1335).
 _BUILTINS = "libnvrtc-builtins.so"
@@ -53,26 +44,6 @@ _FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
 _PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])"
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
-
-
-class _Library(Struct, frozen=True):
-    """A library of CUDA that was not found.
-
-    Attributes:
-        name: of its file.
-        major: the number after `.so.`; None if the name has none.
-        releases: the major releases of CUDA that have this file, or its one release up to 10.0; empty if unknown.
-        others: files of the same library with another number that are installed.
-        here: where it is installed, outside of the search path.
-    """
-
-    name: str
-    vendor: Vendor
-    missing: MissingName
-    major: str | None
-    releases: tuple[str, ...]
-    others: tuple[str, ...]
-    here: str | None
 
 
 def causes_for_cuda(
@@ -88,7 +59,7 @@ def causes_for_cuda(
     found = re.search(SONAME, name)
     major = found[2] if found is not None else None
     others = _installed_others(vendor, major, missing)
-    library = _Library(name, vendor, missing, major, _cuda_releases(name, vendor, major), others, here)
+    library = CudaLibrary(name, vendor, missing, major, _cuda_releases(name, vendor, major), others, here)
     if by_torch and vendor.library != "cuda":
         yield from _needed_by_torch(library, search)
     yield from _opened_by_other_name(library)
@@ -120,20 +91,20 @@ def _cuda_releases(name: str, vendor: Vendor, major: str | None) -> tuple[str, .
     """The releases of CUDA that have a file; empty if unknown."""
     if major is None:
         return ()
-    if int(major) <= _LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
+    if int(major) <= LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
         return (major,)  # up to CUDA 10.0 the names have the numbers of the toolkit
     return dict(vendor.cuda_releases).get(major, (major,) if vendor.numbered_as_cuda else ())
 
 
-def _is_for_cuda_of_torch(library: _Library) -> bool | None:
+def _is_for_cuda_of_torch(library: CudaLibrary) -> bool | None:
     """Whether a library is of the CUDA release of torch; None if one of them is unknown."""
     missing, releases = library.missing, library.releases
     if not missing.target_cuda or not releases:
         return None
-    return missing.target_cuda_major in releases and not _is_of_other_minor(library.name, missing.target_cuda)
+    return missing.target_cuda_major in releases and not is_of_other_minor(library.name, missing.target_cuda)
 
 
-def _facts(library: _Library) -> Iterable[str]:
+def _facts(library: CudaLibrary) -> Iterable[str]:
     """What the library is, what is installed instead, and the CUDA of torch."""
     missing, major = library.missing, library.major
     # The soname of cuSPARSELt has been 0 so far.
@@ -147,17 +118,17 @@ def _facts(library: _Library) -> Iterable[str]:
         yield f"{missing.target_label} is built for CUDA {missing.target.cuda}{same}."
 
 
-def _is_of_cuda_11(library: _Library) -> bool:
+def _is_of_cuda_11(library: CudaLibrary) -> bool:
     """Whether a library may be of CUDA 11 or earlier, by its number."""
     return library.major is None or int(library.major) < _FIRST_OF_PACKAGES
 
 
-def _has_renamed_builtins(library: _Library) -> bool:
+def _has_renamed_builtins(library: CudaLibrary) -> bool:
     """Whether torch may have this library of NVRTC under another name."""
     return library.name.startswith(_BUILTINS) and library.here is None and not library.missing.reference.bare
 
 
-def _opened_by_other_name(library: _Library) -> Iterable[Candidate]:
+def _opened_by_other_name(library: CudaLibrary) -> Iterable[Candidate]:
     """A library of NVRTC that wheels have under another name."""
     missing = library.missing
     if _has_renamed_builtins(library):
@@ -167,7 +138,7 @@ def _opened_by_other_name(library: _Library) -> Iterable[Candidate]:
         yield from row_causes("nvrtc-without-number", missing)
 
 
-def _scores(library: _Library) -> tuple[float, float]:
+def _scores(library: CudaLibrary) -> tuple[float, float]:
     """The scores of a library of another release, and of one that is not installed."""
     fits = _is_for_cuda_of_torch(library)
     if fits is not None:
@@ -177,7 +148,7 @@ def _scores(library: _Library) -> tuple[float, float]:
     return (0.7, 0.6) if _has_renamed_builtins(library) and _is_of_cuda_11(library) else (0.8, 0.6)
 
 
-def _of_toolkit(library: _Library, evidence: tuple[str, ...], by_torch: bool) -> Iterable[Candidate]:
+def _of_toolkit(library: CudaLibrary, evidence: tuple[str, ...], by_torch: bool) -> Iterable[Candidate]:
     """Causes for a library of the toolkit, not of the driver: first, that it is in another folder."""
     missing = library.missing
     score, absent = _scores(library)
@@ -189,7 +160,7 @@ def _of_toolkit(library: _Library, evidence: tuple[str, ...], by_torch: bool) ->
         yield from _of_pip_elsewhere(library, package, evidence)
         score, absent = min(score, 0.75), 0.6
     elif (major := _part_of_cudnn(library)) is not None:
-        commands = {"itself": _itself(library), "library": safe(library.name, "FILE"), "major": major}
+        commands = {"itself": install_itself(library), "library": safe(library.name, "FILE"), "major": major}
         yield from row_causes(
             "part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=library.name
         )
@@ -197,7 +168,7 @@ def _of_toolkit(library: _Library, evidence: tuple[str, ...], by_torch: bool) ->
     yield from _absent_or_other(library, evidence, score, absent, by_torch)
 
 
-def _of_pip_elsewhere(library: _Library, package: str, evidence: tuple[str, ...]) -> Iterable[Candidate]:
+def _of_pip_elsewhere(library: CudaLibrary, package: str, evidence: tuple[str, ...]) -> Iterable[Candidate]:
     """A library in an installed package of NVIDIA, which no search path names."""
     commands = {
         "module": f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}",
@@ -213,7 +184,7 @@ def _of_pip_elsewhere(library: _Library, package: str, evidence: tuple[str, ...]
     )
 
 
-def _part_of_cudnn(library: _Library) -> str | None:
+def _part_of_cudnn(library: CudaLibrary) -> str | None:
     """The release of cuDNN of a library that cuDNN itself opens; None if the file is none, or may be absent."""
     missing = library.missing
     part = re.match(_PART_OF_CUDNN, library.name)
@@ -223,7 +194,7 @@ def _part_of_cudnn(library: _Library) -> str | None:
 
 
 def _absent_or_other(
-    library: _Library, evidence: tuple[str, ...], score: float, absent: float, by_torch: bool
+    library: CudaLibrary, evidence: tuple[str, ...], score: float, absent: float, by_torch: bool
 ) -> Iterable[Candidate]:
     """Causes by the kind of the library: it is not installed, or another release of it is.
 
@@ -234,29 +205,29 @@ def _absent_or_other(
     vendor, missing, others = library.vendor, library.missing, library.others
     if not vendor.with_torch and library.here is None and not others and score < 0.9:
         text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(library))
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), install_itself(library))
     elif library.name.lower().endswith(".dll") and not others:
         yield from _cudnn_dll(library, evidence) if vendor.library == "cudnn" else _dll(library, evidence, score)
     elif vendor.every_cuda and not others and missing.file.facts is None:
-        itself = _itself(library)
+        itself = install_itself(library)
         if "\nor: pip install" in itself:
-            itself = f"{_SHOWS_CUDA}  # chooses the package\n{itself}"
+            itself = f"{SHOWS_CUDA}  # chooses the package\n{itself}"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.8, evidence, itself)
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, evidence, partial(_cuda_library_fix, library))
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, evidence, partial(install_for_torch, library))
     elif missing.file.facts is not None and not others and not _is_other_provided(library):
         # For a file, other versions were searched and not found.
-        yield Candidate(CauseId.LIBRARY_MISSING, score, evidence, partial(_cuda_library_fix, library))
+        yield Candidate(CauseId.LIBRARY_MISSING, score, evidence, partial(install_for_torch, library))
     else:
         yield from _of_other_release(library, evidence, score, absent, by_torch)
 
 
-def _is_other_provided(library: _Library) -> bool:
+def _is_other_provided(library: CudaLibrary) -> bool:
     """Whether torch provides another version of a library."""
     exports = library.missing.knowledge.exports
     return exports is not None and other_version_provided(library.name, exports.provided_libraries) is not None
 
 
-def _dll(library: _Library, evidence: tuple[str, ...], score: float) -> Iterable[Candidate]:
+def _dll(library: CudaLibrary, evidence: tuple[str, ...], score: float) -> Iterable[Candidate]:
     """The name has the release, `cublas64_11.dll`: Windows searches no other."""
     text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
     bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
@@ -265,11 +236,11 @@ def _dll(library: _Library, evidence: tuple[str, ...], score: float) -> Iterable
         f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
     )
     yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), evidence, _of_cuda(library.missing))
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), evidence, extension_for_cuda(library.missing))
 
 
 def _of_other_release(
-    library: _Library, evidence: tuple[str, ...], score: float, absent: float, by_torch: bool
+    library: CudaLibrary, evidence: tuple[str, ...], score: float, absent: float, by_torch: bool
 ) -> Iterable[Candidate]:
     """The file was built for another release of CUDA; without an installed one, also that the library is absent."""
     name, missing = library.name, library.missing
@@ -277,14 +248,14 @@ def _of_other_release(
         text = "A program opened it by a name without a version. CUDA toolkits provide that name; wheels provide only "
         evidence = (*evidence, f"{text}lib{library.vendor.library}.so.N.")
         score, absent = min(score, 0.6), 0.82
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, evidence, partial(_cuda_library_fix, library))
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, evidence, partial(install_for_torch, library))
     if library.others:
         return
     if missing.file.facts is None:
         evidence = (f"{name} may be installed in a directory outside the search path.", *evidence)
-    itself = _itself(library)
+    itself = install_itself(library)
     if missing.target_cuda and not by_torch:
-        itself += f"\nor: {_of_cuda(missing)}"
+        itself += f"\nor: {extension_for_cuda(missing)}"
     yield Candidate(CauseId.LIBRARY_MISSING, absent, evidence, itself)
 
 
@@ -294,23 +265,7 @@ def _has_cudnn_9(missing: MissingName) -> bool:
     return torch is not None and torch >= (2, 4)
 
 
-def _minor_release(name: str) -> str:
-    """The CUDA release in the name of a library (`10.1` for libcudart.so.10.1); empty if it has only the major one."""
-    found = re.search(r"\.so\.(\d{1,2}\.\d)$", name)
-    return (
-        ""
-        if found is None or (found[1].endswith(".0") and int(found[1].split(".")[0]) > _LAST_WITH_MINOR)
-        else found[1]
-    )
-
-
-def _is_of_other_minor(name: str, cuda: str) -> bool:
-    """Whether a library is of another minor release than the CUDA of torch: up to CUDA 10 names have both numbers."""
-    release = _minor_release(name)
-    return bool(release) and int(release.split(".")[0]) <= _LAST_WITH_MINOR and not f"{cuda}.".startswith(f"{release}.")
-
-
-def _installed_beside(library: _Library) -> str:
+def _installed_beside(library: CudaLibrary) -> str:
     """NVIDIA's package with a library, if the text lists it; empty otherwise."""
     environment, vendor, major = library.missing.environment, library.vendor, library.major
     if environment is None or major is None:
@@ -320,15 +275,15 @@ def _installed_beside(library: _Library) -> str:
     return next((each for each in environment.packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
 
 
-def _needed_by_torch(library: _Library, evidence: tuple[str, ...]) -> Iterable[Candidate]:
+def _needed_by_torch(library: CudaLibrary, evidence: tuple[str, ...]) -> Iterable[Candidate]:
     """A library that torch's own wheels contain or require."""
     yield from row_causes(
         "cuda-library-of-torch-missing",
         library.missing,
         evidence=evidence,
-        commands={"itself": _itself(library)},
+        commands={"itself": install_itself(library)},
         library=library.name,
-        release=_minor_release(library.name) if library.missing.log.is_conda else "",
+        release=minor_release(library.name) if library.missing.log.is_conda else "",
         jetson=library.missing.log.is_jetson,
         image_build=library.missing.log.is_image_build,
     )
@@ -340,131 +295,7 @@ def _is_other(soname: str, major: str | None) -> bool:
     return found is not None and found[2] not in (None, major)
 
 
-def _cuda_library_fix(library: _Library) -> str:
-    """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
-    name, releases, missing = library.name, library.releases, library.missing
-    target = missing.target
-    ways = _install_packages(missing)
-    if missing.knowledge.target_from_source:
-        # Another torch would replace the one that was built.
-        again = extension_fixes.rebuild(missing, project=missing.log.project or None)
-        release = _minor_release(name) if missing.log.is_conda else ""
-        return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
-    if target is None or target.cuda is None:
-        shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
-        if not missing.log.is_jetson and (release := _minor_release(name)):
-            shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
-        same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
-        other = "\n".join(ways or [_build_for_cuda(missing)])
-        variant = torch_commands.example_variant(releases[-1]) if releases else ""
-        torch = (
-            f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
-            f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
-            if variant and _minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
-            else ""
-        )
-        return f"{shows}\n{same}: {_itself(library)}\nOtherwise: {other}{torch}"
-    major_here = missing.target_cuda_major
-    is_other = _is_of_other_minor(name, target.cuda)
-    if not ways:
-        here = missing.target_cuda if is_other else major_here
-        ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
-    elif releases and major_here not in releases:
-        first, *others = ways[0].split("\n")
-        if first.startswith("pip "):
-            ways[0] = "\n".join((f"{first}{'; ' if '#' in first else '  # '}for CUDA {major_here}", *others))
-    if not releases or (major_here in releases and not is_other):
-        ways.append(_itself(library))
-    else:
-        cuda = _minor_release(name) if is_other else releases[-1]
-        if (other_torch := torch_commands.install_torch(target.version, missing, cuda=cuda)) is not None:
-            ways.append(other_torch)
-    if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
-        ways.append(range_of_torch)
-    return "\nor: ".join(ways)
-
-
-def _build_for_cuda(missing: MissingName) -> str:
-    """The build of an unknown extension; for a library of NVIDIA, another release of it."""
-    if vendor_of_library(missing.file.base_name) is not None:
-        return f"Install a release of {safe(missing.file.base_name, 'the file')} for the installed library."
-    return _BUILD_FOR_CUDA.format(build=extension_fixes.rebuild(missing))
-
-
-def _install_packages(missing: MissingName) -> list[str]:
-    """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
-    text names."""
-    if extension_fixes.is_in_source_tree(missing):
-        toolkit = f"export CUDA_HOME=/usr/local/cuda-{missing.target_cuda}; " if missing.target_cuda else ""
-        return [f"{toolkit}{extension_fixes.rebuild(missing)}"]
-    package = package_commands.find_package(missing)
-    if package is not None:
-        of_package = "\n".join(package_commands.install(package, missing))
-        return [of_package] if of_package else []
-    named = (packages_by_name().get(each) for each in missing.log.projects)
-    commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
-    if ways := [each for each in commands if each]:
-        return ["\n".join(each[0] for each in ways)]
-    again = extension_fixes.compile_again(missing)
-    return [] if again is None else [again]
-
-
-def _of_cuda(missing: MissingName) -> str:
-    """The extension built for the CUDA of torch, whatever that is."""
-    ways = _install_packages(missing)
-    return "\nor: ".join(
-        ways
-        or (
-            "Install the build of the extension that matches the CUDA of torch: python -c "
-            "'import torch; print(torch.version.cuda)'",
-        )
-    )
-
-
-def _itself(library: _Library) -> str:
-    """How to install exactly this library."""
-    vendor, major, missing = library.vendor, library.major, library.missing
-    path = (
-        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
-        f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
-    )
-    if missing.log.is_jetson:
-        of_system = (
-            "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack",
-            "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
-            _JETSON_CONTAINER,
-        )
-        of_jetson = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else of_system
-        return "\n".join((*of_jetson, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
-    if major is None:
-        return path
-    if vendor.library == "nvToolsExt":
-        # The wheels for CUDA 12.9 and later do not contain it.
-        return (
-            "pip install nvidia-nvtx-cu11 && export LD_LIBRARY_PATH=\"$(python -c 'import nvidia.nvtx; "
-            "print(nvidia.nvtx.__path__[0])')/lib:$LD_LIBRARY_PATH\"  # for every release of CUDA\nor: " + path
-        )
-    distribution = cuda_distribution(vendor, int(major))
-    cuda = int(missing.target_cuda_major) if missing.target_cuda else None
-    if distribution is not None:
-        # A second release of a library that torch loads is no solution.
-        second = vendor.with_torch and cuda not in (None, int(major))
-        return path if second else f'pip install "{distribution}"\nor: {path}'
-    beside = distributions_beside(vendor, int(major))
-    if cuda is not None:
-        beside = {each: text for each, text in beside.items() if each == cuda}
-    # Wheels of torch require one release of each of these libraries; another one would replace it.
-    ways = [
-        f'pip install "{text}"  # for a CUDA {each} torch that does not require another release of it'
-        for each, text in sorted(beside.items(), reverse=True)
-    ]
-    if vendor.conda:
-        ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in a conda environment')
-    # torch searches the packages for those that it needs itself.
-    return "\nor: ".join([*ways, path] if vendor.with_torch or not ways else [*ways[:-1], f"{ways[-1]}\nthen: {path}"])
-
-
-def _cudnn_dll(library: _Library, evidence: tuple[str, ...]) -> Iterable[Candidate]:
+def _cudnn_dll(library: CudaLibrary, evidence: tuple[str, ...]) -> Iterable[Candidate]:
     """How another library than torch finds cuDNN on Windows."""
     missing = library.missing
     in_name = re.search(r"64_(\d)", library.name)

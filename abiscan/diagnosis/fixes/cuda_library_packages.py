@@ -1,0 +1,190 @@
+"""Fixes of a library of CUDA that was not found: the package that has it, or the extension for the CUDA of torch."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
+from abiscan.diagnosis.fixes.safe_names import safe
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import cuda_distribution, distributions_beside, vendor_of_library
+
+# Up to this release of CUDA, file names have both of its numbers (libcudart.so.10.1).
+LAST_WITH_MINOR = 10
+SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
+# https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488.
+_JETSON_CONTAINER = (
+    "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson; for docker build too: "
+    'add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker'
+)
+# Also docs/setup.md of dusty-nv/jetson-containers.
+_JETSON_IMAGE_BUILD = (
+    'Add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker; build the image '
+    "again  # docker build then mounts these libraries of the Jetson, too"
+)
+
+
+class CudaLibrary(Struct, frozen=True):
+    """A library of CUDA that was not found.
+
+    Attributes:
+        name: of its file.
+        major: the number after `.so.`; None if the name has none.
+        releases: the major releases of CUDA that have this file, or its one release up to 10.0; empty if unknown.
+        others: files of the same library with another number that are installed.
+        here: where it is installed, outside of the search path.
+    """
+
+    name: str
+    vendor: Vendor
+    missing: MissingName
+    major: str | None
+    releases: tuple[str, ...]
+    others: tuple[str, ...]
+    here: str | None
+
+
+def minor_release(name: str) -> str:
+    """The CUDA release in the name of a library (`10.1` for libcudart.so.10.1); empty if it has only the major one."""
+    found = re.search(r"\.so\.(\d{1,2}\.\d)$", name)
+    if found is None or (found[1].endswith(".0") and int(found[1].split(".")[0]) > LAST_WITH_MINOR):
+        return ""
+    return found[1]
+
+
+def is_of_other_minor(name: str, cuda: str) -> bool:
+    """Whether a library is of another minor release than the CUDA of torch: up to CUDA 10 names have both numbers."""
+    release = minor_release(name)
+    return bool(release) and int(release.split(".")[0]) <= LAST_WITH_MINOR and not f"{cuda}.".startswith(f"{release}.")
+
+
+def install_for_torch(library: CudaLibrary) -> str:
+    """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
+    name, releases, missing = library.name, library.releases, library.missing
+    target = missing.target
+    ways = _install_packages(missing)
+    if missing.knowledge.target_from_source:
+        # Another torch would replace the one that was built.
+        again = extension_fixes.rebuild(missing, project=missing.log.project or None)
+        release = minor_release(name) if missing.log.is_conda else ""
+        return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
+    if target is None or target.cuda is None:
+        shows = f"{SHOWS_CUDA}  # prints the CUDA release of torch"
+        if not missing.log.is_jetson and (release := minor_release(name)):
+            shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
+        same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
+        other = "\n".join(ways or [_build_for_cuda(missing)])
+        variant = torch_commands.example_variant(releases[-1]) if releases else ""
+        torch = (
+            f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
+            f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
+            if variant and minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
+            else ""
+        )
+        return f"{shows}\n{same}: {install_itself(library)}\nOtherwise: {other}{torch}"
+    major_here = missing.target_cuda_major
+    is_other = is_of_other_minor(name, target.cuda)
+    if not ways:
+        here = missing.target_cuda if is_other else major_here
+        ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
+    elif releases and major_here not in releases:
+        first, *others = ways[0].split("\n")
+        if first.startswith("pip "):
+            ways[0] = "\n".join((f"{first}{'; ' if '#' in first else '  # '}for CUDA {major_here}", *others))
+    if not releases or (major_here in releases and not is_other):
+        ways.append(install_itself(library))
+    else:
+        cuda = minor_release(name) if is_other else releases[-1]
+        if (other_torch := torch_commands.install_torch(target.version, missing, cuda=cuda)) is not None:
+            ways.append(other_torch)
+    if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
+        ways.append(range_of_torch)
+    return "\nor: ".join(ways)
+
+
+def _build_for_cuda(missing: MissingName) -> str:
+    """The build of an unknown extension; for a library of NVIDIA, another release of it."""
+    if vendor_of_library(missing.file.base_name) is not None:
+        return f"Install a release of {safe(missing.file.base_name, 'the file')} for the installed library."
+    return (
+        "Install the build of the extension for the CUDA of torch, or build it with nvcc of that release (CUDA_HOME): "
+        f"{extension_fixes.rebuild(missing)}"
+    )
+
+
+def _install_packages(missing: MissingName) -> list[str]:
+    """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
+    text names."""
+    if extension_fixes.is_in_source_tree(missing):
+        toolkit = f"export CUDA_HOME=/usr/local/cuda-{missing.target_cuda}; " if missing.target_cuda else ""
+        return [f"{toolkit}{extension_fixes.rebuild(missing)}"]
+    package = package_commands.find_package(missing)
+    if package is not None:
+        of_package = "\n".join(package_commands.install(package, missing))
+        return [of_package] if of_package else []
+    named = (packages_by_name().get(each) for each in missing.log.projects)
+    commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
+    if ways := [each for each in commands if each]:
+        return ["\n".join(each[0] for each in ways)]
+    again = extension_fixes.compile_again(missing)
+    return [] if again is None else [again]
+
+
+def extension_for_cuda(missing: MissingName) -> str:
+    """The extension built for the CUDA of torch, whatever that is."""
+    ways = _install_packages(missing)
+    return "\nor: ".join(
+        ways
+        or (
+            "Install the build of the extension that matches the CUDA of torch: python -c "
+            "'import torch; print(torch.version.cuda)'",
+        )
+    )
+
+
+def install_itself(library: CudaLibrary) -> str:
+    """How to install exactly this library."""
+    vendor, major, missing = library.vendor, library.major, library.missing
+    path = (
+        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
+        f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
+    )
+    if missing.log.is_jetson:
+        of_system = (
+            "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack",
+            "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
+            _JETSON_CONTAINER,
+        )
+        of_jetson = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else of_system
+        return "\n".join((*of_jetson, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
+    if major is None:
+        return path
+    if vendor.library == "nvToolsExt":
+        # The wheels for CUDA 12.9 and later do not contain it.
+        return (
+            "pip install nvidia-nvtx-cu11 && export LD_LIBRARY_PATH=\"$(python -c 'import nvidia.nvtx; "
+            "print(nvidia.nvtx.__path__[0])')/lib:$LD_LIBRARY_PATH\"  # for every release of CUDA\nor: " + path
+        )
+    distribution = cuda_distribution(vendor, int(major))
+    cuda = int(missing.target_cuda_major) if missing.target_cuda else None
+    if distribution is not None:
+        # A second release of a library that torch loads is no solution.
+        second = vendor.with_torch and cuda not in (None, int(major))
+        return path if second else f'pip install "{distribution}"\nor: {path}'
+    beside = distributions_beside(vendor, int(major))
+    if cuda is not None:
+        beside = {each: text for each, text in beside.items() if each == cuda}
+    # Wheels of torch require one release of each of these libraries; another one would replace it.
+    ways = [
+        f'pip install "{text}"  # for a CUDA {each} torch that does not require another release of it'
+        for each, text in sorted(beside.items(), reverse=True)
+    ]
+    if vendor.conda:
+        ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in a conda environment')
+    # torch searches the packages for those that it needs itself.
+    return "\nor: ".join([*ways, path] if vendor.with_torch or not ways else [*ways[:-1], f"{ways[-1]}\nthen: {path}"])
