@@ -9,7 +9,7 @@ from abiscan.diagnosis.catalogue import load_packages
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.fixes import package_commands, torch_commands, torch_fixes, wheel_rows
+from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes, wheel_rows
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.named_release import named_release, requirement
 from abiscan.diagnosis.fixes.required_ranges import bound_of, is_range, outside, read_range, within
@@ -233,10 +233,12 @@ def required_name(values: Values, _missing: MissingName) -> str | None:
     return _distribution(values)
 
 
-def way_off_index(values: Values, _missing: MissingName) -> str | None:
+def way_off_index(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `package`, if the package index has none of its name, or another one."""
     package = package_of_name(values.get("package", ""))
-    return (package.command or None) if package is not None and not package.wheels and not package.sdist else None
+    if package is None or package.wheels or package.sdist:
+        return None
+    return package.command or (extension_fixes.rebuild(missing, project=package.name) if package.repository else None)
 
 
 def install_required_name(values: Values, missing: MissingName) -> str | None:
