@@ -237,7 +237,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     in_place = _build_in_place(missing, known)
     if in_place is not None:
         return in_place
-    if known is None and project is None and missing.is_torch_name and missing.log.projects:
+    is_of_text = missing.is_torch_name and not package(missing)  # no torch-cluster beside a file of torch_x
+    if known is None and project is None and is_of_text and missing.log.projects:
         project, *others = missing.log.projects
         known = package_commands.find_package(missing, project)
     if known is not None and project is None and missing.knowledge.target_from_source:
