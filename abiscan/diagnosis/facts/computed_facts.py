@@ -74,6 +74,8 @@ _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
     "package_installer": lambda missing: missing.log.installer,
     # Linux on Windows.
     "on_wsl": lambda missing: missing.log.is_wsl,
+    # A system with musl, for which torch and most packages with CUDA have no wheels.
+    "on_musl": lambda missing: missing.log.is_musl,
     "torch_of_image": lambda missing: missing.log.packager == CONTAINER,
     # Only wheels of its own ABI tag are for a free-threaded interpreter.
     "without_gil": lambda missing: missing.log.is_free_threaded,

@@ -47,6 +47,7 @@ class LogFacts(Struct, frozen=True):
 
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         is_wsl: whether the system is Linux on Windows (WSL).
+        is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         is_image_build: whether a command of a Dockerfile failed.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
@@ -98,6 +99,7 @@ class LogFacts(Struct, frozen=True):
 
     platform: str = ""
     is_wsl: bool = False
+    is_musl: bool = False
     is_jetson: bool = False
     is_image_build: bool = False
     is_apple_silicon: bool = False
