@@ -211,6 +211,9 @@ def _fix(missing: MissingName, base: str) -> str:
 _OF_KERNEL = r"(?i:_(?:cuda|gpu)(?:_|$)|cuda_?(?:forward|backward|kernel)|kernel_?launch)"
 
 
+_OF_GPU = r"(?i:(?<![a-z])sm_?(\d{2,3}))(?!\d)"
+
+
 def _add_source(missing: MissingName, base: str) -> str:
     text = (
         f"Add the source file that defines it to sources= in setup.py (or to the CMake target): grep -rn "
@@ -222,6 +225,16 @@ def _add_source(missing: MissingName, base: str) -> str:
             "nvcc --version; python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'  "
             "# one release, and True; then: rm -rf build *.egg-info; export FORCE_CUDA=1; "
             f"{extension_fixes.rebuild(missing)}"
+        )
+    gpu = re.search(_OF_GPU, base)
+    if gpu is not None and missing.cxx is not None:
+        capability = f"{gpu[1][:-1]}.{gpu[1][-1]}"
+        # A file for one GPU is left out by the list of GPUs or by an older nvcc, whatever setup.py lists.
+        return (
+            f"{gpu[0]} in its name: it is code for GPUs of compute capability {capability}, which the build left out, "
+            f"and a file of another build calls it. nvcc --version  # must support that GPU\n"
+            f'In a clean tree: rm -rf build *.egg-info; export TORCH_CUDA_ARCH_LIST="X.Y;{capability}"  # X.Y: that of '
+            f"your GPU\n{extension_fixes.rebuild(missing)}\nIf that does not help: {text}"
         )
     if missing.namespace is not None or missing.cxx is not None:
         text += (

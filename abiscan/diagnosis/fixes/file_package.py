@@ -6,8 +6,10 @@ import posixpath
 import re
 import shlex
 
+from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.fixes import system_packages
 from abiscan.diagnosis.fixes.safe_names import normalised
+from abiscan.diagnosis.text.text_facts import first_shown
 
 _SITE = re.compile(r"/(?:site|dist)-packages/(?P<folder>[^/]+)/")
 # A library beside the bin/ and conda-meta/ of an environment.
@@ -30,7 +32,10 @@ def distribution_of_file(path: str) -> str | None:
     NVIDIA's packages count as torch, whose reinstallation includes them.
     """
     folder = import_of_file(path)
-    return folder and ("torch" if folder in ("torch", "nvidia") else normalised(folder))
+    if folder in ("torch", "nvidia"):
+        return "torch"
+    known = package_of_name(folder or "")
+    return known.name if known is not None else folder and (first_shown("distribution", folder) or normalised(folder))
 
 
 def reinstall_file(path: str) -> str | None:

@@ -12,6 +12,7 @@ from abiscan.diagnosis.text import name_tokens
 from abiscan.diagnosis.text.message_paths import file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import NameToken, ends_clause, is_plain_word, read_name
+from abiscan.ownership.cuda_exports import names_alike
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
@@ -239,6 +240,8 @@ def _name(text: str, *, after_colon: bool) -> NameToken | None:
         return None
     if token.quoted or token.version is not None or not is_plain_word(token.name):
         return token
+    if token.name.islower() and names_alike(token.name):
+        return token  # a function of NVIDIA in lower case
     return token if after_colon and ends_clause(text, token.end) else None
 
 

@@ -104,7 +104,7 @@ def python_name(hit: Hit, values: Values) -> Values | None:
     if module == "Tensor":
         module = "torch.Tensor"
     names = find_names(module)
-    if names is None or (names.package == "numpy" and beside_torch(hit, values) is None):
+    if names is None or (names.package == "numpy" and not is_module and beside_torch(hit, values) is None):
         return None
     while is_module and not names.ranges(module, name + MODULE) and "." in module:
         module, _, name = module.rpartition(".")
