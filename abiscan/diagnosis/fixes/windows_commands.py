@@ -19,7 +19,7 @@ _QUOTED: Final = r"(?<=[ =])'([^'\"\n$%]{1,200})'(?= |\Z)"
 _OF_PIP: Final = r"(?<![\w.-])(?<!-m )(?<!uv )pip (?=install\b|uninstall\b|show\b|list\b)"
 _OF_PYTHON: Final = r"(?<![\w.-])(?:python|pip) "
 _COMMENT: Final = re.compile(r"(  # | & rem )")
-_PREFIX: Final = re.compile(r"(?:[\w ,.-]{1,80}: )?")
+_PREFIX: Final = re.compile(r"(?:\(?(?:[\w ,.-]|(?<=\w)'(?=s )){1,80}: )?")
 _OTHER_SYSTEM: Final = re.compile(r"(?:or, )?(?:on )?(?:Linux|macOS|WSL|Colab|Debian|Ubuntu|Fedora)\b[^:]{0,40}: ")
 _PROGRAM: Final = re.compile(
     r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|abiscan|apt-cache|apt-get|c\+\+|cat|cd|"
@@ -49,7 +49,8 @@ _IN_TOOLKIT: Final = (
 # Parts of commands. The installer of CUDA sets CUDA_PATH, and the programs are in PATH.
 _PARTS: Final = (
     (
-        r"export CUDA_HOME=/usr/local/cuda-(\d{1,2}\.\d|X\.Y)(?:; export PATH=\$CUDA_HOME/bin:\$PATH)?",
+        r"export CUDA_HOME=/usr/local/cuda-(\d{1,2}\.\d|X\.Y)"
+        r"(?:; export PATH=\$CUDA_HOME/bin:\$PATH| PATH=/usr/local/cuda-\1/bin:\$PATH)?",
         rf'set "CUDA_HOME={_TEMPLATE}\\v\1" && set "CUDA_PATH={_TEMPLATE}\\v\1"',
     ),
     (
@@ -57,6 +58,7 @@ _PARTS: Final = (
         r"(?:; export PATH=\$CUDA_HOME/bin:\$PATH(?: CUDACXX=\$CUDA_HOME/bin/nvcc)?)?",
         'set "CUDA_HOME=%CUDA_PATH%"',
     ),
+    (r"export CUDA_HOME=\$CONDA_PREFIX(?![\w/])", r'set "CUDA_HOME=%CONDA_PREFIX%\\Library"'),
     (r"\bls -d /usr/local/cuda\*", f'dir /b "{_TEMPLATE}"'),
     (r"(?<![\w$(-])which(?: -a)? (?=\w)", "where "),
     (r" 2>&1 [|] tee ([\w.]{1,64})", r" > \1 2>&1"),
