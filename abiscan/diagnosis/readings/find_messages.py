@@ -5,7 +5,8 @@ around each hit is parsed. Time is linear in the text; the number of results is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from msgspec.structs import replace
@@ -32,6 +33,10 @@ _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 _TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
 # Characters of a plain anchor: shorter words are in many texts.
 _SHORTEST = 4
+# The last line of a traceback; lines that report a failure and go on; packages that programs do without.
+_RAISED = re.compile(r"\A(?:\S{1,40} )?(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure): ")
+_WARNS = re.compile(r"(?i)\bwarn(?:ing)?\b|library load error|\bINFO\b|\bDEBUG\b")
+_OPTIONAL = re.compile(r"(?i)\b(?:bitsandbytes|xformers|triton|flash[-_]attn|apex|deepspeed|onnxruntime|torchao)\b")
 # Characters around a symbol in which a person also writes its mangled name.
 _NEAR = 1_024
 
@@ -86,7 +91,31 @@ def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubjec
             break
     whole = {each.key: each for each in (_in_full(text, subject) for subject in subjects.values())}
     standing = _unrefuted(text, tuple(whole.values()))
-    return tuple(sorted((*standing, *messages), key=lambda found: found.position))
+    return _in_order(text, sorted((*standing, *messages), key=lambda found: found.position))
+
+
+def _in_order(text: str, found: Sequence[FoundSubject | FoundMessage]) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results by position; behind the error that a traceback ends with, warnings of packages that it does not go
+    through."""
+    raised = max((each.position for each in found if _RAISED.search(_line_at(text, each.position))), default=-1)
+    aside = [each for each in found if each.position < raised and _is_warning_aside(text, each.position, raised)]
+    return (*(each for each in found if each not in aside), *aside)
+
+
+def _line_at(text: str, position: int) -> str:
+    """The line of a position up to its end, at most `_NEAR` characters on each side."""
+    begin = max(text.rfind("\n", 0, position) + 1, position - _NEAR)
+    end = text.find("\n", position, position + _NEAR)
+    return text[begin : end if end >= 0 else position + _NEAR]
+
+
+def _is_warning_aside(text: str, position: int, raised: int) -> bool:
+    line = _line_at(text, position)
+    package = _OPTIONAL.search(line)
+    if package is None or not _WARNS.search(line):
+        return False
+    end = position + len(line)
+    return re.search(rf"(?i)\b{package[0]}\b", text[min(end, raised) : raised + _NEAR]) is None
 
 
 @cache

@@ -19,7 +19,7 @@ def of_package(missing: MissingName) -> Candidates:
     if package is None:
         return
     at = versions.order(missing.target_version)
-    fix = build(package, missing) or ""
+    fix = build(package, missing) or "\n".join(package_commands.install(package, missing))
     for failure in package.known_failures:
         first = versions.order(failure.torch)
         if at is None or first is None or at >= first:
