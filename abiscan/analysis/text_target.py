@@ -224,7 +224,9 @@ def _with_environment(known: Knowledge, origin: _Origin) -> Knowledge:
         environment = Environment(python, packages=said, platform=facts.platform)
     # The label of the version has precedence.
     is_labelled = "+" in (facts.torch or "") or origin.options.torch is not None
-    return replace(known, environment=environment, log=replace(facts, variant="") if is_labelled else facts)
+    log = replace(facts, variant="") if is_labelled else facts
+    labelled = "+" in (origin.options.torch or origin.stated or "")
+    return replace(known, environment=environment, labelled=labelled, log=log)
 
 
 CORRECTIONS: Sequence[Callable[[Knowledge, _Origin], Knowledge]] = (

@@ -53,6 +53,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         exact: `exports` were read from the installed torch, not from the index for a version: another build of that
             version may export other symbols.
         target_is_assumed: nothing names the target: it is the newest known release.
+        labelled: whether a text or the caller names the target's variant too (`2.5.1+cu121`).
         releases: the history of every exported symbol.
         environment: the machine and the interpreter; None for a text.
         loads_on: the releases that export all torch symbols of the file, if known. Advice to install another torch must
@@ -70,6 +71,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     exports: TargetExports | None = None
     exact: bool = False
     target_is_assumed: bool = False
+    labelled: bool = False
     releases: ReleaseIndex | None = None
     environment: Environment | None = None
     machine: str = "x86_64"
@@ -102,7 +104,9 @@ class Knowledge(Struct, frozen=True, dict=True):
                     target = replace(target, machine=machine, variant="", cuda=None, hip=None)
             else:
                 exports = ReleasedExports(self.releases, build)
-                target = replace(target, machine=machine, variant=build.variant, cuda=build.cuda, hip=build.hip)
+                if not (self.labelled and target.cuda is not None and exports.stands_for_cuda):
+                    target = replace(target, variant=build.variant, cuda=build.cuda, hip=build.hip)
+                target = replace(target, machine=machine)
         return replace(self, machine=machine, exports=exports, exact=False, target=target)
 
     @functools.cached_property

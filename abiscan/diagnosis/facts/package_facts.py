@@ -407,10 +407,14 @@ def replace_with_built_torch(values: Values, missing: MissingName) -> str | None
 def install_built_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the torch that an extension was built for (value `built`, with its label): any patch
     release if only the minor one is known."""
-    version = values.get("built", "").partition("+")[0]
+    version, _, label = values.get("built", "").partition("+")
     there = _with_torch(values.get("built", ""), missing)
     wanted = f"torch=={version}" if version.count(".") > 1 else f'"torch=={version}.*"'
-    return None if there is None else torch_commands.install_torch(version, there) or f"pip install {wanted}"
+    return (
+        None
+        if there is None
+        else torch_commands.install_torch(version, there, variant=label) or f"pip install {wanted}"
+    )
 
 
 def hip_project(values: Values, missing: MissingName) -> str | None:

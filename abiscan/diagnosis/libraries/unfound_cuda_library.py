@@ -19,6 +19,7 @@ from abiscan.diagnosis.fixes.cuda_library_packages import (
 )
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
 from abiscan.diagnosis.fixes.safe_names import safe
+from abiscan.diagnosis.fixes.wheel_rows import cuda_major
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
 from abiscan.diagnosis.templates.code_causes import row_causes
@@ -42,6 +43,8 @@ _FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
 # cuDNN 8 and 9: libcudnn.so.N opens these by name when a function of theirs is first called (cuDNN API reference:
 # a shim layer, https://docs.nvidia.com/deeplearning/cudnn/archives/cudnn-897/api/index.html).
 _PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])"
+# Of the libraries that cuDNN opens, not of the one that an extension is linked with.
+_RELEASE_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])\b|64_([89])\.dll"
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
 
@@ -188,7 +191,7 @@ def _part_of_cudnn(library: CudaLibrary) -> str | None:
     """The release of cuDNN of a library that cuDNN itself opens; None if the file is none, or may be absent."""
     missing = library.missing
     part = re.match(_PART_OF_CUDNN, library.name)
-    if part is None or library.others or missing.file.facts or (part[1] == "8" and _has_cudnn_9(missing)):
+    if part is None or library.others or missing.file.facts or _of_other_cudnn(library) is not None:
         return None
     return part[1]
 
@@ -206,6 +209,8 @@ def _absent_or_other(
     if not vendor.with_torch and library.here is None and not others and score < 0.9:
         text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), install_itself(library))
+    elif not by_torch and (major := _of_other_cudnn(library)) is not None:
+        yield from _cudnn_of_other_release(library, major, evidence)
     elif library.name.lower().endswith(".dll") and not others:
         yield from _cudnn_dll(library, evidence) if vendor.library == "cudnn" else _dll(library, evidence, score)
     elif vendor.every_cuda and not others and missing.file.facts is None:
@@ -259,6 +264,38 @@ def _of_other_release(
     yield Candidate(CauseId.LIBRARY_MISSING, absent, evidence, itself)
 
 
+def _of_other_cudnn(library: CudaLibrary) -> int | None:
+    """The release of a library of cuDNN 8 or 9, if the known torch has the other one."""
+    missing = library.missing
+    found = re.search(_RELEASE_OF_CUDNN, library.name.lower())
+    if library.vendor.library != "cudnn" or found is None or library.others or missing.file.facts is not None:
+        return None
+    release = found[1] or found[2]
+    if order(missing.target_version) is None or _has_cudnn_9(missing) is (release == "9"):
+        return None
+    return int(release)
+
+
+def _cudnn_of_other_release(library: CudaLibrary, major: int, evidence: tuple[str, ...]) -> Iterable[Candidate]:
+    """A program that was built for cuDNN 8 beside a torch with cuDNN 9, or the other way round."""
+    missing = library.missing
+    yield from row_causes(
+        "cudnn-of-other-release",
+        missing,
+        evidence=evidence[:1],
+        commands={
+            "major": str(major),
+            "next_major": str(major + 1),
+            "cuda": cuda_major(missing.target_variant) or "12",
+        },
+        library=library.name,
+        torch=missing.target_version,
+        needed=str(major),
+        contained="9" if _has_cudnn_9(missing) else "8",
+        windows="yes" if library.name.lower().endswith(".dll") else "",
+    )
+
+
 def _has_cudnn_9(missing: MissingName) -> bool:
     """Whether the known torch is 2.4 or later, which has cuDNN 9."""
     torch = order(missing.target_version)
@@ -305,5 +342,6 @@ def _cudnn_dll(library: CudaLibrary, evidence: tuple[str, ...]) -> Iterable[Cand
     way = f"pip install --force-reinstall {torch} --index-url https://download.pytorch.org/whl/{index}"
     if missing.target is not None:
         way = torch_fixes.gpu_build(missing).partition("\n")[0]
-    releases = {"major": str(major), "next_major": str(major + 1)}
-    yield from row_causes("cudnn-dll-missing", missing, evidence=evidence, commands={"install": way, **releases})
+    with_cuda = "yes" if missing.target is not None and missing.target.cuda else ""
+    commands = {"install": way, "major": str(major), "next_major": str(major + 1)}
+    yield from row_causes("cudnn-dll-missing", missing, evidence=evidence, commands=commands, with_cuda=with_cuda)
