@@ -9,7 +9,6 @@ import shlex
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.fixes import system_packages
 from abiscan.diagnosis.fixes.safe_names import normalised
-from abiscan.diagnosis.text.text_facts import first_shown
 
 _SITE = re.compile(r"/(?:site|dist)-packages/(?P<folder>[^/]+)/")
 # A library beside the bin/ and conda-meta/ of an environment.
@@ -35,7 +34,12 @@ def distribution_of_file(path: str) -> str | None:
     if folder in ("torch", "nvidia"):
         return "torch"
     known = package_of_name(folder or "")
-    return known.name if known is not None else folder and (first_shown("distribution", folder) or normalised(folder))
+    if known is not None or not folder:
+        return None if known is None else known.name
+    # Most failing files are not below site-packages.
+    from abiscan.diagnosis.text.text_facts import first_shown
+
+    return first_shown("distribution", folder) or normalised(folder)
 
 
 def reinstall_file(path: str) -> str | None:

@@ -115,7 +115,7 @@ def _is_warning_aside(text: str, position: int, raised: int) -> bool:
     if package is None or not _WARNS.search(line):
         return False
     end = position + len(line)
-    return re.search(rf"(?i)\b{package[0]}\b", text[min(end, raised) : raised + _NEAR]) is None
+    return package[0].lower() not in text[min(end, raised) : raised + _NEAR].lower()
 
 
 @cache
