@@ -245,7 +245,7 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined:
     system = f"glibc >= {least}" + (f", such as {first[1]}" if first else "")
     score = 0.6 if defined is not None and wanted in defined else 0.95
     if missing.file.path.startswith(_OF_HOST):
-        evidence.append("--nv puts the driver's libraries of the host into the container, whose glibc is older.")
+        evidence.append("--nv puts the driver's libraries of the host into the container, which has an older glibc.")
         fix = f"Build the container from an image with {system}\nor, for programs without the GPU: run it without --nv"
         return Candidate(CauseId.GLIBC_TOO_OLD, score, tuple(evidence), fix)
     # What runs on this distribution comes first: few people can change it.

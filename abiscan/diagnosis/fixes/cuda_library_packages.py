@@ -81,7 +81,7 @@ def install_for_torch(library: CudaLibrary) -> str:
         other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
-            f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
+            f"\nor a torch for CUDA {releases[-1]} (`import torch` loads its libraries): pip install "
             f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
             if variant and minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
             else ""
