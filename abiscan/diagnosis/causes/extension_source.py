@@ -42,16 +42,13 @@ def causes(missing: MissingName) -> Candidates:
     if missing.name.startswith(_LINKED_BINARY):
         yield from row_causes("device-link-missing", missing, symbol=missing.name)
         return
-    if (
-        missing.is_torch_name
-        or missing.file.is_torch_itself
-        or is_python_name(missing.name)
-        or is_symbol_version(missing.name)
-    ):
+    if missing.is_torch_name or is_python_name(missing.name) or is_symbol_version(missing.name):
         return
     if missing.cxx is None:
         if missing.name_kind in (NameKind.C, NameKind.MACHO) and vendor_of(missing.name) is None:
             yield from _c_name(missing)
+        return
+    if missing.file.is_torch_itself:
         return
     if missing.namespace in STANDARD_SCOPES:
         return
@@ -161,6 +158,16 @@ def _c_name(missing: MissingName) -> Candidates:
     if missing.name.startswith(("_Z", "__Z")):
         return  # a C++ name that cannot be parsed
     file = missing.file
+    if file.is_torch_itself or (file.facts is None and vendor_of_library(file.file_name) is not None):
+        yield from row_causes(
+            "library-lacks-symbol-of-other-library",
+            missing,
+            symbol=missing.name,
+            file=file.file_name,
+            path=file.path,
+            torch_library=file.is_torch_itself,
+        )
+        return
     yield from row_causes(
         "c-symbol-of-no-library",
         missing,

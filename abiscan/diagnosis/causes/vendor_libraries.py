@@ -100,6 +100,7 @@ def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
 
 
 _MKL: Final = "mkl_rt"
+_BLAS: Final = ("blas", "lapack", "openblas")
 # hipamd, include/hip/hip_runtime_api.h: names of ROCm 6 with another structure (hipDeviceProp_tR0600).
 _OF_ROCM = r"R0([6-9])00$"
 
@@ -272,6 +273,8 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         macos=missing.reference.macos,
         of_vendor=missing.file.base_name if _is_built_elsewhere(missing) else "",
         torch_library=missing.file.is_torch_itself,
+        of_blas=vendor.library in _BLAS,
+        path=missing.file.path,
         vendor_library=vendor.library,
         by_jit=_OF_JIT in missing.file.path,
     )

@@ -74,6 +74,7 @@ _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
     "package_installer": lambda missing: missing.log.installer,
     # Linux on Windows.
     "on_wsl": lambda missing: missing.log.is_wsl,
+    "on_jetson": lambda missing: missing.log.is_jetson,
     # A system with musl, for which torch and most packages with CUDA have no wheels.
     "on_musl": lambda missing: missing.log.is_musl,
     "torch_of_image": lambda missing: missing.log.packager == CONTAINER,
