@@ -37,12 +37,13 @@ def vendor_of(name: str) -> Vendor | None:
     known = _table()
     if name[:2] not in known.beginnings:
         return None
+    if (place := known.names.get(name)) is not None:
+        return known.vendors[place]
     for length in known.lengths:
         found = known.prefixes.get(name[:length])
         if found is not None and (not found[1] or "A" <= name[length : length + 1] <= "Z"):
             return known.vendors[found[0]]
-    place = known.names.get(name)
-    return None if place is None else known.vendors[place]
+    return None
 
 
 @functools.lru_cache(maxsize=1024)

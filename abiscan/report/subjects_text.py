@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from abiscan.model.cause import Cause, Confidence
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
-from abiscan.report.style import Style, new_fix_lines, wrap
+from abiscan.report.style import Style, fix_lines, new_fix_lines, wrap
 from abiscan.report.wording import counted, ranges_words
 
-# Sentences of evidence, and other causes, without -v.
-_EVIDENCE, _OTHERS = 2, 2
+# Sentences of evidence, other causes, and lines of the fix of the first of these, without -v.
+_EVIDENCE, _OTHERS, _OTHER_FIX = 2, 2, 2
 
 
 def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
@@ -33,9 +33,11 @@ def _block(subject: Subject, style: Style) -> list[str]:
     printed: set[str] = set()
     lines = _leading_cause(subject, style, printed) + _about(subject, style)
     others = subject.causes[1:] if style.verbose else subject.causes[1 : 1 + _OTHERS]
-    for cause in others:
+    for position, cause in enumerate(others):
         if not printed.issuperset((*cause.evidence, cause.fix)):
             lines += _other_cause(cause, style, printed)
+            if position == 0 and not style.verbose and subject.causes[0].confidence is not Confidence.HIGH:
+                lines += _first_steps(cause.fix, subject.causes[0].fix, style)
     facts = {fact for cause in subject.causes[: 1 + len(others)] for fact in cause.evidence} - printed
     hidden = {"more fact": len(facts), "less likely cause": len(subject.causes) - 1 - len(others)}
     if any(number > 0 for number in hidden.values()):
@@ -93,6 +95,12 @@ def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:
     if style.verbose:
         lines += new_fix_lines(cause.fix, style, printed) + _because(cause, style, printed)
     return lines
+
+
+def _first_steps(fix: str, leading: str, style: Style) -> list[str]:
+    """The first lines of a fix, if the fix of the leading cause does not have them."""
+    lines = fix.splitlines()[:_OTHER_FIX]
+    return [] if set(lines) <= set(leading.splitlines()) else fix_lines("\n".join(lines), style, indent="    ")
 
 
 def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:

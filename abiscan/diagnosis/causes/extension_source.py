@@ -205,13 +205,15 @@ def _is_python_module(missing: MissingName) -> bool:
 
 def _fix(missing: MissingName, base: str) -> str:
     sources = _add_source(missing, base)
-    name = extension_fixes.package(missing)
-    if name is None or missing.file.facts is not None or missing.reference.link_time:
+    name, known = extension_fixes.package(missing), find_package(missing)
+    if missing.file.facts is not None or missing.reference.link_time or (name is None and known is None):
         return sources
+    if known is not None:
+        again = "\n".join(extension_fixes.reinstall(missing))
+        return f"{again}\nIf that does not help, another release of {known.name}. In its source: {sources}"
     # What others build without an error is complete: submodules, or a clean tree, are missing here.
     clone = f"git clone --recursive REPOSITORY && cd REPOSITORY  # of {name}: a clean tree with all submodules\n"
-    first = "" if find_package(missing) is not None else clone
-    return f"{first}{extension_fixes.rebuild(missing)}\nIf that does not help: {sources}"
+    return f"{clone}{extension_fixes.rebuild(missing)}\nIf that does not help: {sources}"
 
 
 # Functions that extensions define in a .cu file: `nms_cuda`, `BallQueryKernelLauncher`.

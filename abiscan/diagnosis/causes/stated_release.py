@@ -15,6 +15,8 @@ from abiscan.releases.build import loaded_globally
 # Maximum number of releases between a range's end and a near release: about two years.
 _NEAR = 13
 _FAR = 0.54
+# The title of both causes: the stated release has the symbol.
+_OTHER_TORCH = "other-torch"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -60,7 +62,7 @@ def causes(missing: MissingName) -> Candidates:
             missing.exported_text,
         )
         score = _score(missing, distance, newer and not unknown) if place == 0 else _FAR
-        yield Candidate(cause, score, evidence, _stated_fix(target.version, missing))
+        yield Candidate(cause, score, evidence, _stated_fix(target.version, missing), _OTHER_TORCH)
 
 
 def _score(missing: MissingName, distance: int, newer: bool) -> float:

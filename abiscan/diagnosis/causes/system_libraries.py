@@ -222,6 +222,8 @@ def _for_older_glibc(missing: MissingName, numbers: tuple[int, ...], tag: str) -
             "Run it in a container: apptainer exec --nv docker://pytorch/pytorch:latest python ...  # no wheel of "
             "torch, or of CUDA's libraries, is for an older glibc"
         )
+    if program is not None:
+        return f"Build it on this system: {program.from_source or program.build}"
     return (
         f"Build it on this system: {extension_fixes.rebuild(missing)}\n"
         f"or install an older release or another wheel of the package, with an older tag than {tag}"

@@ -132,7 +132,7 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     if package is None and missing.log.project:
         package = package_commands.find_package(missing, missing.log.project)
-    package = package or load_packages.package_of_file(values.get("name", ""))
+    package = package or load_packages.package_of_file(values.get("name") or values.get("file", ""))
     if missing.target is None and "here" in values:
         missing = _with_torch(values["here"], missing) or missing
     cuda = values.get("torch_cuda", "").replace(".", "")

@@ -7,7 +7,9 @@ import re
 from msgspec import Struct
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.catalogue.package_row import Program
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_commands, torch_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model.versions import ReleaseRanges
@@ -67,6 +69,9 @@ def install_for_torch(library: CudaLibrary) -> str:
     """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
     name, releases, missing = library.name, library.releases, library.missing
     target = missing.target
+    program = find_program(missing) if missing.file.facts is None else None
+    if program is not None:
+        return _of_toolkit_for(library, program)
     ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
@@ -77,7 +82,7 @@ def install_for_torch(library: CudaLibrary) -> str:
         shows = f"{SHOWS_CUDA}  # prints the CUDA release of torch"
         if not missing.log.is_jetson and (release := minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
-        same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
+        of_file = f"CUDA {' or '.join(releases)}" if releases else "that of the file"
         other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
@@ -86,7 +91,7 @@ def install_for_torch(library: CudaLibrary) -> str:
             if variant and minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
             else ""
         )
-        return f"{shows}\n{same}: {install_itself(library)}\nOtherwise: {other}{torch}"
+        return f"{shows}\nIf it is not {of_file}: {other}{torch}\nIf it is: {install_itself(library)}"
     major_here = missing.target_cuda_major
     is_other = is_of_other_minor(name, target.cuda)
     if not ways:
@@ -105,6 +110,17 @@ def install_for_torch(library: CudaLibrary) -> str:
     if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
     return "\nor: ".join(ways)
+
+
+def _of_toolkit_for(library: CudaLibrary, program: Program) -> str:
+    """The folder of a toolkit that has the library, for a program without Python; or another libtorch."""
+    toolkit = f"of CUDA {' or '.join(library.releases)}" if library.releases else "that it was built with"
+    return (
+        f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
+        f"installed: find / -name 'lib{library.vendor.library}.so*' 2>/dev/null\n"
+        f"If it is not there: install the toolkit {toolkit}: https://developer.nvidia.com/cuda-toolkit-archive\n"
+        f"or, for the CUDA that is installed: {use_libtorch(library.missing, program, ReleaseRanges())}"
+    )
 
 
 def _build_for_cuda(missing: MissingName) -> str:

@@ -67,6 +67,8 @@ def install_file(name: str) -> tuple[str, ...]:
     if macos and row.pip and row.conda and not row.brew:
         # Homebrew has no formula for Intel's libraries.
         return (f"{_CONDA} {row.conda}", f"or: pip install {row.pip}")
+    if macos and row.note and not row.brew and not row.conda:
+        return (row.note,)
     if macos:
         brew = f"brew install {row.brew or row.conda or row.id}"
         folder = f"$({brew.replace('install', '--prefix')})/lib"

@@ -67,7 +67,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     elif (opencv := re.search(_OPENCV, name)) is not None:
         evidence.append(f"{name} is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
         fix = f'conda install -c conda-forge "libopencv={opencv[1]}.{int(opencv[2])}"'
-    elif missing.file.is_torch_itself and name.endswith(".dylib"):
+    elif missing.file.is_torch_itself and name.endswith(".dylib") and not library_of_file(name):
         evidence.append("A file of torch needs it; the wheel of another torch release bundles it or does not need it.")
         fix = "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
     elif (package := package_of_file(name)) is not None:

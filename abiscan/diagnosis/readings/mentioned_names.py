@@ -54,8 +54,10 @@ def mentioned_names(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
 
 def stated_symptoms(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     """The results for a failure that a short text, or the first line of a longer one, states without a message."""
-    title = text if len(text) <= _SHORT else text.lstrip()[:_SHORT].partition("\n")[0]
-    if is_shown("solved_error", title) or is_shown("other_topic", title):
+    first = text.lstrip()[:_SHORT].partition("\n")[0]
+    title = text if len(text) <= _SHORT else first
+    # Further lines may list what is installed.
+    if is_shown("solved_error", title) or is_shown("other_topic", first):
         return ()
     return _explained(title, _SENTENCE, [row for row in mentions() if row.in_title])
 
