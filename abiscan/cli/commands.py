@@ -12,7 +12,7 @@ import click
 from abiscan import __version__
 from abiscan.cli.exit_status import PASS, USAGE
 from abiscan.cli.parameters import EXAMPLES, CommandGroup
-from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
+from abiscan.cli.scan_arguments import OPTIONS
 from abiscan.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _refuse_slip(word: str) -> None:
     """
     if not word.isalpha() or len(word) < 3 or os.path.exists(word):
         return
-    near = nearest(word.lower(), (*COMMANDS, *FORMER_COMMANDS), 0.7)
+    near = nearest(word.lower(), COMMANDS, 0.7)
     if near is None:
         return
     from abiscan.cli.options import environment_of
@@ -79,9 +79,7 @@ def _refuse_slip(word: str) -> None:
 
     environment = environment_of(None)
     if environment is None or find_installed(word, environment.site_packages) is None:
-        raise UsageError(
-            f"no command, file or installed package {word!r}; did you mean {FORMER_COMMANDS.get(near, near)}?"
-        )
+        raise UsageError(f"no command, file or installed package {word!r}; did you mean {near}?")
 
 
 @click.group(
@@ -97,6 +95,19 @@ def cli() -> None:
     """Check whether PyTorch extensions load; if not, print cause and fix."""
 
 
+def move_command_first(words: Sequence[str]) -> list[str]:
+    """`--color never diff A B` as `diff --color never A B`: the first word that is neither an option nor the value of
+    one comes first, if it is a command."""
+    with_value = {name: option for option in OPTIONS if not option.is_flag for name in option.names.split()}
+    option = None
+    for place, word in enumerate(words):
+        is_value = option is not None and (option.bare is None or word not in COMMANDS)
+        option = None if is_value else with_value.get(word)
+        if not is_value and (word == "--" or not word.startswith("-")):
+            return [word, *words[:place], *words[place + 1 :]] if word in COMMANDS else list(words)
+    return list(words)
+
+
 def run_command(words: Sequence[str]) -> int:
     """Run the command line `words` and return the exit status.
 
@@ -104,12 +115,7 @@ def run_command(words: Sequence[str]) -> int:
         KeyboardInterrupt: Ctrl-C.
     """
     try:
-        if words[:1] and words[0].startswith("-"):
-            from abiscan.cli.leading_options import move_command_first
-
-            words = move_command_first(words, (*COMMANDS, *FORMER_COMMANDS))
-        words = rename_words(words, [name for name in COMMANDS if name != "scan"])
-        status = cli.main(args=list(words), prog_name="abiscan", standalone_mode=False)
+        status = cli.main(args=move_command_first(words), prog_name="abiscan", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.ClickException as error:
