@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -115,13 +114,7 @@ def runs_with_tables(directory: str) -> list[RunInfo]:
 
 
 def parts_of(run_directory: str) -> list[str]:
-    """The parts of a run, oldest first, without those that were merged into another."""
-    parts = every_part(run_directory)
-    return [part for part in parts if not is_merged(part, parts)]
-
-
-def every_part(run_directory: str) -> list[str]:
-    """The parts of a run, oldest first, including merged ones that are not removed yet."""
+    """The parts of a run, oldest first."""
     try:
         names = sorted(name for name in os.listdir(run_directory) if name.startswith("part="))
     except FileNotFoundError:
@@ -129,17 +122,9 @@ def every_part(run_directory: str) -> list[str]:
     return [os.path.join(run_directory, name) for name in names]
 
 
-def part_numbers(part: str) -> tuple[int, int]:
-    """The first and last number of a part: `part=000001-000016` for a merged one."""
-    first, _, last = part.rpartition("=")[2].partition("-")
-    return int(first), int(last or first)
-
-
-def is_merged(part: str, parts: Iterable[str]) -> bool:
-    """Whether the rows of a part are in a larger one."""
-    first, last = part_numbers(part)
-    ranges = [part_numbers(other) for other in parts if other != part and "-" in os.path.basename(other)]
-    return any(start <= first and last <= end for start, end in ranges)
+def part_number(part: str) -> int:
+    """The number in the name of a part, counted from 1."""
+    return int(part.rpartition("=")[2])
 
 
 def check_tables(run_directory: str) -> None:

@@ -1,7 +1,7 @@
 """Stores the results of a registry run.
 
 - DIR/run=ID/run.json: options of the run; written at its beginning and end.
-- DIR/run=ID/part=N/TABLE.parquet: some hundred units each; a part is complete or does not exist.
+- DIR/run=ID/part=N/TABLE.parquet: some thousand units each; a part is complete or does not exist.
 - DIR/run=ID/journal-N: finished units that are in no part yet; it becomes part N. Only the next run reads it.
 
 A unit is in the journal as soon as it is finished, so a killed run loses only active units. All tables of a part are
@@ -20,12 +20,11 @@ import msgspec
 
 from abiscan.errors import UsageError
 from abiscan.registry.journal import Head, Record, frame_record, read_newest, read_records
-from abiscan.registry.merge_parts import merge_parts, remove_merged
-from abiscan.registry.run_folder import RunInfo, RunKey, part_numbers, parts_of, runs_of
+from abiscan.registry.run_folder import RunInfo, RunKey, part_number, parts_of, runs_of
 from abiscan.registry.table_files import new_part, rows_of, write_tables
 
-# Maximum units of a part, and bytes of their outcomes in the journal.
-_UNITS, _BYTES = 256, 48 << 20
+# Maximum units of a part, and bytes of their outcomes in the journal: a run over a million wheels has a thousand parts.
+_UNITS, _BYTES = 1024, 96 << 20
 
 
 class Run:
@@ -40,12 +39,11 @@ class Run:
         for name in os.listdir(directory):
             if name.startswith(".part="):
                 shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
-        remove_merged(directory)
         self.done: dict[str, str | None] = {}
         for part in parts_of(directory):
             rows = rows_of(os.path.join(part, "wheels.parquet"), "path", "identity")
             self.done.update((row["path"], row["identity"]) for row in rows)
-        self._number = max((part_numbers(part)[1] for part in parts_of(directory)), default=0) + 1
+        self._number = max(map(part_number, parts_of(directory)), default=0) + 1
         self._waiting = self._journal_bytes = 0
         self._journal = self._open_journal()
         self._write_info(info)
@@ -94,7 +92,7 @@ class Run:
         """
         if not self._waiting:
             return
-        with new_part(self.directory, f"{self._number:06}") as beside:
+        with new_part(self.directory, self._number) as beside:
             write_tables(beside, read_newest(self._journal_path()))
         # If the process dies here, the journal of a finished part stays: the next run removes it.
         self._journal.close()
@@ -102,7 +100,6 @@ class Run:
         self._number += 1
         self._waiting = self._journal_bytes = 0
         self._journal = self._open_journal()
-        merge_parts(self.directory)
 
     def finish(self, ended: str) -> None:
         """Finish the run.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from abiscan.errors import UnreadableFile
@@ -75,46 +75,6 @@ def write_tables(directory: str, outcomes: Iterable[Tables]) -> None:
         sync(path)
 
 
-def copy_rows(directory: str, parts: Sequence[str], newest: Mapping[str, str]) -> None:
-    """Merge the tables of several parts.
-
-    Args:
-        newest: path of a unit -> the part whose rows are kept.
-
-    Raises:
-        OSError: a table cannot be written. `UnreadableFile`: a table is damaged.
-    """
-    import pyarrow as pa
-    from pyarrow import compute, parquet
-
-    for name, schema in schemas().items():
-        path = os.path.join(directory, f"{name}.parquet")
-        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            waiting: list[Any] = []
-            for part in parts:
-                kept = pa.array([unit for unit, place in newest.items() if place == part], pa.string())
-                file = os.path.join(part, f"{name}.parquet")
-                with report_damage(file), parquet.ParquetFile(file) as source:
-                    for group in range(source.num_row_groups):
-                        rows = source.read_row_group(group)
-                        waiting.append(rows.filter(compute.is_in(rows["path"], value_set=kept)).select(schema.names))
-                        if sum(map(len, waiting)) >= _GROUPS[name]:
-                            waiting = _write_groups(writer, waiting, _GROUPS[name])
-            if any(map(len, waiting)):
-                writer.write_table(pa.concat_tables(waiting).cast(schema))
-        sync(path)
-
-
-def _write_groups(writer: Any, waiting: list[Any], size: int) -> list[Any]:
-    """Write whole groups of `size` rows. Return the rest."""
-    import pyarrow as pa
-
-    rows = pa.concat_tables(waiting)
-    end = len(rows) - len(rows) % size
-    writer.write_table(rows.slice(0, end).cast(writer.schema), row_group_size=size)
-    return [rows.slice(end)]
-
-
 def rows_of(file: str, *columns: str) -> list[Row]:
     """Some columns of a table.
 
@@ -149,14 +109,15 @@ def report_damage(file: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def new_part(run_directory: str, numbers: str) -> Iterator[str]:
+def new_part(run_directory: str, number: int) -> Iterator[str]:
     """The temporary directory of a part, which is renamed when it is complete, and removed after an error."""
-    beside = os.path.join(run_directory, f".part={numbers}")
+    name = f"part={number:06}"
+    beside = os.path.join(run_directory, f".{name}")
     try:
         os.makedirs(beside)
         yield beside
         sync(beside)
-        os.rename(beside, os.path.join(run_directory, f"part={numbers}"))
+        os.rename(beside, os.path.join(run_directory, name))
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise

@@ -1,4 +1,4 @@
-"""The directory of a run: parts, journals and runs after a kill, and merged parts. Oracle: DuckDB on the raw tables."""
+"""The directory of a run: parts, journals and runs after a kill. Oracle: DuckDB on the raw tables."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from abiscan.cli.registry_runs import print_changes
 from abiscan.errors import UsageError
-from abiscan.registry import merge_parts, store
+from abiscan.registry import store
 from abiscan.registry.dashboard_view import dashboard_view, sql
 from abiscan.registry.journal import serialize_outcome
-from abiscan.registry.run_folder import RunKey, every_part, runs_of, wheels_of
+from abiscan.registry.run_folder import RunKey, parts_of, runs_of, wheels_of
 from abiscan.registry.run_list import compare_runs, listed_runs, remove_runs
 from abiscan.registry.run_units import run_key_of
 from abiscan.registry.scan_unit import Outcome, failed
@@ -28,7 +28,7 @@ ASKED = RunKey("0", "index", "2.13.0", "")
 
 def kept_paths(run_directory: str) -> list[str]:
     """The paths in the raw tables of `wheels`, of every part."""
-    return [row["path"] for part in every_part(run_directory) for row in rows_of(f"{part}/wheels.parquet", "path")]
+    return [row["path"] for part in parts_of(run_directory) for row in rows_of(f"{part}/wheels.parquet", "path")]
 
 
 def test_a_kill_between_a_part_and_the_end_of_its_journal_leaves_no_row_twice(
@@ -65,46 +65,20 @@ def test_a_clock_that_jumps_back_does_not_hide_a_later_run(tmp_path: Path) -> No
     assert dashboard_view(str(tmp_path))["run"]["began"].startswith("2026")
 
 
-def test_small_parts_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 parts of one unit: two merged ones of 16, and 8. The newest row of a unit counts."""
+def test_the_newest_row_of_a_unit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "_UNITS", 1)
     run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
-    for number in range(38):
-        run.add(serialize_outcome(failed(Unit(f"{number:02}.whl", None), "first")))
-    run.add(serialize_outcome(failed(Unit("00.whl", None), "second")))
-    run.add(serialize_outcome(failed(Unit("37.whl", None), "second")))
+    for path, message in (("a.whl", "first"), ("b.whl", "first"), ("a.whl", "second")):
+        run.add(serialize_outcome(failed(Unit(path, None), message)))
     run.finish("2026-01-01T00:00:01Z")
     run.close()
-    names = [os.path.basename(part) for part in every_part(run.directory)]
-    assert names == ["part=000001-000016", "part=000017-000032", *(f"part={n:06}" for n in range(33, 41))]
-    assert sorted(set(kept_paths(run.directory))) == [f"{number:02}.whl" for number in range(38)]
-    assert wheels_of(run.directory).keys() == {f"{number:02}.whl" for number in range(38)}
+    assert [os.path.basename(part) for part in parts_of(run.directory)] == [f"part={n:06}" for n in (1, 2, 3)]
+    assert wheels_of(run.directory).keys() == {"a.whl", "b.whl"}
     connection = duckdb.connect()
     connection.execute(f"SET file_search_path = '{tmp_path}'")
     connection.execute(sql())
-    found = connection.execute("SELECT message FROM errors WHERE path = '00.whl'").fetchall()
+    found = connection.execute("SELECT message FROM errors WHERE path = 'a.whl'").fetchall()
     assert found == [("second",)]
-
-
-def test_a_merge_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_UNITS", 1)
-    run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
-    for number in range(15):
-        run.add(serialize_outcome(failed(Unit(f"{number:02}.whl", None), "first")))
-
-    def killed(_path: str) -> None:
-        raise KeyboardInterrupt
-
-    last = serialize_outcome(failed(Unit("15.whl", None), "first"))
-    with monkeypatch.context() as patched:
-        patched.setattr(merge_parts, "remove_merged", killed)
-        with pytest.raises(KeyboardInterrupt):
-            run.add(last)
-    run.close()
-    assert len(every_part(run.directory)) == 17
-    assert len(wheels_of(run.directory)) == 16
-    open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z").close()
-    assert [os.path.basename(part) for part in every_part(run.directory)] == ["part=000001-000016"]
 
 
 def test_runs_are_listed_compared_and_pruned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
