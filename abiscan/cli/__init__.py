@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, INTERRUPTED, PASS, USAGE
-from abiscan.cli.output import print_stderr, safe
+from abiscan.cli.output import note
 from abiscan.errors import AbiscanError, UsageError, os_error_words
 
 if TYPE_CHECKING:
@@ -25,18 +25,14 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     try:
         status = _run(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:
-        print_stderr("abiscan: interrupted")
+        note("interrupted")
         status = INTERRUPTED
-    except UsageError as error:
-        print_stderr(f"abiscan: error: {safe(str(error))}")
-        status = USAGE
     except AbiscanError as error:
-        print_stderr(f"abiscan: error: {safe(str(error))}")
-        status = INCOMPLETE
+        note(f"error: {error}")
+        status = USAGE if isinstance(error, UsageError) else INCOMPLETE
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            where = f"{safe(str(error.filename))}: " if error.filename else "the report could not be written: "
-            print_stderr(f"abiscan: error: {where}{os_error_words(error)}")
+            note(f"error: {error.filename or 'the report could not be written'}: {os_error_words(error)}")
             sys.exit(INCOMPLETE)
         # The reader is gone (`| head`). Without this, Python prints an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

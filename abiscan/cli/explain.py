@@ -14,7 +14,7 @@ import click
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options
-from abiscan.cli.output import outputs_of, write_outputs
+from abiscan.cli.output import note, outputs_of, write_outputs
 from abiscan.cli.parameters import select_options
 from abiscan.errors import UsageError, nearest
 from abiscan.model.limits import MAX_TEXT_FILE
@@ -95,7 +95,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         lambda style: safe_text(subjects_text.render(subjects, style)),
     )
     if not subjects:
-        click.echo(f"abiscan: {_nothing_known(asked, near)}", err=True)
+        note(_nothing_known(asked, near))
         if explanation.install:
             click.echo(safe_text("  " + explanation.install.replace("\n", "\n    ")), err=True)
     if not any(subject.causes or subject.near for subject in subjects):

@@ -7,10 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from abiscan.cli.options import environment_of, user_directory
-from abiscan.cli.output import progress, safe
+from abiscan.cli.output import note, progress
 from abiscan.errors import AbiscanError, UsageError, os_error_words
 from abiscan.inputs.expand import is_fetched
 
@@ -218,7 +216,7 @@ def _download(
     except OSError as error:
         raise AbiscanError(f"{place}: a fetched wheel cannot be kept there: {os_error_words(error)}") from error
     if not quiet:
-        click.echo(f"abiscan: fetched {safe(path.name)}", err=True)
+        note(f"fetched {path.name}")
     return found, str(path)
 
 

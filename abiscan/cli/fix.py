@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE, PASS
 from abiscan.cli.options import rules_of
-from abiscan.cli.output import safe
+from abiscan.cli.output import note, safe
 from abiscan.cli.parameters import select_options
 from abiscan.errors import UsageError, os_error_words
+from abiscan.model.words import counted
 
 if TYPE_CHECKING:
     from abiscan.source.rewrites import RequestedFunction, Rewritten
@@ -130,15 +131,11 @@ def _fix(
         found = _without_copies(found)
         drafts = [each for each in found if not each.before]
         if STUB_RULE in wanted and not drafts:
-            click.echo(
-                f"abiscan: no PYBIND11_MODULE here binds `{requested.name}`: pass the folder of the C++ sources",
-                err=True,
-            )
+            note(f"no PYBIND11_MODULE here binds `{requested.name}`: pass the folder of the C++ sources")
         if len(drafts) > 1:
-            click.echo(
-                f"abiscan: several modules have {requested.name}: --function MODULE.{requested.name} writes one draft, "
-                f"for the module that Dynamo's message names",
-                err=True,
+            note(
+                f"several modules have {requested.name}: --function MODULE.{requested.name} writes one draft, "
+                f"for the module that Dynamo's message names"
             )
     found = _in_own_files(found)
     there = [each.path for each in found if each.changes and not each.before and os.path.exists(each.path)]
@@ -149,13 +146,11 @@ def _fix(
     for each in changed:
         _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
     for stub in there:
-        click.echo(f"abiscan: {safe(stub)}: exists; not overwritten (delete it to write it anew)", err=True)
+        note(f"{stub}: exists; not overwritten (delete it to write it anew)")
     _tell(found, changed, errors, there, applied=apply)
     if changed and not apply and folder != os.getcwd():
         shown = shlex.quote(safe(os.path.relpath(folder)))
-        click.echo(
-            f"abiscan: the diff's paths begin in {shown}: git -C {shown} apply, or patch -d {shown} -p1", err=True
-        )
+        note(f"the diff's paths begin in {shown}: git -C {shown} apply, or patch -d {shown} -p1")
     return INCOMPLETE if errors else PASS
 
 
@@ -212,11 +207,10 @@ def _warn_of_masks(changed: list[Rewritten]) -> None:
 
     for each in loads:
         if names := masked_functions(each.after):
-            click.echo(
-                f"abiscan: {safe(each.path)}: not complete for HIP: it calls {', '.join(names)}, with which it may "
-                f"compile and compute wrong values (abiscan rules {_MASKED_WARP_FUNCTION}). For torch-scatter, build a "
-                f"newer source.",
-                err=True,
+            note(
+                f"{each.path}: not complete for HIP: it calls {', '.join(names)}, with which it may compile and "
+                f"compute wrong values (abiscan rules {_MASKED_WARP_FUNCTION}). For torch-scatter, build a newer "
+                f"source."
             )
 
 
@@ -225,22 +219,20 @@ def _tell(
 ) -> None:
     unchanged = [place for each in found for place in each.unchanged]
     for place in unchanged[:_LISTED]:
-        click.echo(
-            f"abiscan: {safe(place.path)}:{place.line}: {place.rule}: not rewritten: {safe(place.reason)}", err=True
-        )
+        note(f"{place.path}:{place.line}: {place.rule}: not rewritten: {place.reason}")
     if len(unchanged) > _LISTED:
-        click.echo(f"abiscan: ... and {len(unchanged) - _LISTED} more places are not rewritten", err=True)
+        note(f"... and {len(unchanged) - _LISTED} more places are not rewritten")
     for line in errors:
-        click.echo(f"abiscan: {safe(line)}", err=True)
+        note(line)
     _warn_of_masks(changed)
-    files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
+    files = counted(len(changed), "file")
     rules = ", ".join(sorted({rule for each in changed for rule in each.rules}))
     if not changed:
-        click.echo(f"abiscan: nothing {'else ' if there else ''}to rewrite", err=True)
+        note(f"nothing {'else ' if there else ''}to rewrite")
     elif applied:
-        click.echo(f"abiscan: wrote {files} ({rules})", err=True)
+        note(f"wrote {files} ({rules})")
         for each in changed:
             if not each.before:
-                click.echo(f"abiscan: {safe(each.path)} is a draft: its first lines have the next steps", err=True)
+                note(f"{each.path} is a draft: its first lines have the next steps")
     else:
-        click.echo(f"abiscan: {files} would change ({rules}); --apply writes them", err=True)
+        note(f"{files} would change ({rules}); --apply writes them")

@@ -242,6 +242,11 @@ def print_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def note(text: str) -> None:
+    """Write `abiscan: TEXT` to standard error, made printable."""
+    print_stderr(f"abiscan: {safe(text)}")
+
+
 def safe(text: str) -> str:
     from abiscan.report.escape import printable
 

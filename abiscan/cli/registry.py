@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abiscan.cli.command_line import CommandLine
+from abiscan.cli.output import note, write
 from abiscan.cli.parameters import CommandGroup, require_posix, select_options
 from abiscan.errors import UsageError
 from abiscan.model.platforms import OperatingSystem
@@ -147,10 +148,9 @@ def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) ->
     asked = run_key_of(work)
     runs_with_tables(directory)
     if any(run.ended is None and run.asked != asked for run in runs_of(directory)):
-        click.echo(
-            f"abiscan: a run in {directory} has not ended; wheels that it has no tables of are not checked: "
-            f"continue it with abiscan registry scan PATH... --resume {directory}",
-            err=True,
+        note(
+            f"a run in {directory} has not ended; wheels that it has no tables of are not checked: continue it with "
+            f"abiscan registry scan PATH... --resume {directory}"
         )
     facts, paths = FactsOf(directory), all_wheels(directory)
 
@@ -211,7 +211,6 @@ def dashboard(directory: str, run: str | None, output: str | None) -> None:
 
     The SQL views behind it are written to DIR/dashboard.sql.
     """
-    from abiscan.cli.output import write
     from abiscan.cli.registry_run import require_module
 
     require_module("duckdb")
@@ -221,4 +220,4 @@ def dashboard(directory: str, run: str | None, output: str | None) -> None:
     page = output or os.path.join(directory, "dashboard.html")
     write(page, render(dashboard_view(directory, run)))
     write(os.path.join(directory, "dashboard.sql"), sql())
-    click.echo(f"abiscan: wrote {page}", err=True)
+    note(f"wrote {page}")

@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import driver_of, gpus_of, index_directory, policy_of, today
-from abiscan.cli.output import progress, safe
+from abiscan.cli.output import note, progress
 from abiscan.errors import AbiscanError, UsageError
+from abiscan.model.words import counted
 
 if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
@@ -60,8 +59,8 @@ def run_registry(
     run = open_run(directory, run_key_of(work), now(), fresh=facts is None)
     retried = run.forget_errors() if retry_errors else frozenset()
     if earlier:
-        held = "1 earlier run" if earlier == 1 else f"{earlier} earlier runs"
-        click.echo(f"abiscan: {directory} has {held}; this is a new one (--resume {directory} continues)", err=True)
+        held = counted(earlier, "earlier run")
+        note(f"{directory} has {held}; this is a new one (--resume {directory} continues)")
     bar = None if line.quiet else progress("wheels")
 
     shown = time.monotonic()
@@ -73,7 +72,7 @@ def run_registry(
         elif not line.quiet and time.monotonic() - shown >= _LOG_SECONDS:
             shown = time.monotonic()
             counts = f"{state.done} wheels done, {state.skipped} done before, {state.unreadable} unreadable"
-            click.echo(f"abiscan: {now()}: {counts}", err=True)
+            note(f"{now()}: {counts}")
 
     with _kept(run, directory):
         try:
@@ -112,8 +111,8 @@ def work_of(line: CommandLine) -> Work:
             "another torch to your index"
         )
     policy, notes = policy_of(line)
-    for note in notes:
-        click.echo(f"abiscan: {safe(note)}", err=True)
+    for each in notes:
+        note(each)
     if policy.baseline is not None:
         raise UsageError("registry runs have no baseline: remove it from the configuration")
     options = of_a_registry(
@@ -168,9 +167,8 @@ def _kept(run: Run, directory: str) -> Iterator[None]:
         with contextlib.suppress(OSError):
             run.discard() if refused else run.close()
         if isinstance(error, (KeyboardInterrupt, SystemExit, OSError)) or (refused and run.done):
-            number = len(run.done)
-            stay = "1 wheel is" if number == 1 else f"{number} wheels are"
-            click.echo(f"abiscan: {stay} kept; continue with --resume {directory}", err=True)
+            stay = counted(len(run.done), "wheel is", "wheels are")
+            note(f"{stay} kept; continue with --resume {directory}")
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -180,17 +178,16 @@ def _summarise(run: Run, found: RunProgress, line: CommandLine) -> int:
     """Print a summary of the requested wheels, those of earlier runs included, and return the exit status."""
     from abiscan.inputs.unpacked import size_words
     from abiscan.registry.run_folder import wheels_of
-    from abiscan.report.wording import counted
 
     rows = wheels_of(run.directory)
     run.close()
     asked = [row for path, row in rows.items() if path in found.paths]
     gates = {str(row["gate"]) for row in asked}
     for path, why in found.unread:
-        click.echo(f"abiscan: {safe(f'{path}: {why}')}", err=True)
+        note(f"{path}: {why}")
     if found.unreadable > len(found.unread) > 0:
         more = counted(found.unreadable - len(found.unread), "more wheel")
-        click.echo(f"abiscan: and {more} could not be read; the table errors has the reasons", err=True)
+        note(f"and {more} could not be read; the table errors has the reasons")
     if not line.quiet:
         verdicts = Counter(str(row["verdict"]) for row in asked)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items())) or "none"
@@ -200,7 +197,7 @@ def _summarise(run: Run, found: RunProgress, line: CommandLine) -> int:
         others = ""
         if len(asked) != len(rows):
             wheels, others = f"of this command's {wheels}", f"; {len(rows)} in the tables"
-        click.echo(f"abiscan: {wheels}{before}: {counts}{read}{others}; {run.directory}", err=True)
+        note(f"{wheels}{before}: {counts}{read}{others}; {run.directory}")
     if "fail" in gates:
         return FAIL
     return INCOMPLETE if "incomplete" in gates or not gates else PASS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from abiscan.cli.exit_status import FAIL, PASS
-from abiscan.cli.output import safe
+from abiscan.cli.output import note, safe
 from abiscan.errors import UsageError
 from abiscan.registry.run_list import compare_runs, listed_runs, remove_runs
 
@@ -32,7 +32,7 @@ def print_runs(directory: str) -> None:
 def prune(directory: str, keep: int) -> None:
     """Remove old runs and print their names."""
     for info in remove_runs(directory, keep):
-        click.echo(f"abiscan: removed {info.id}", err=True)
+        note(f"removed {info.id}")
 
 
 def print_changes(directory: str, old: str, new: str) -> int:
@@ -46,5 +46,5 @@ def print_changes(directory: str, old: str, new: str) -> int:
             click.echo(safe(f"{title}: {path}"))
     for path in found.unread:
         click.echo(safe(f"not compared, unreadable in one run: {path}"))
-    click.echo(f"abiscan: {len(found.worse)} worse, {len(found.better)} better", err=True)
+    note(f"{len(found.worse)} worse, {len(found.better)} better")
     return FAIL if found.worse else PASS

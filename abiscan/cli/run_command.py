@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
-from abiscan.cli.output import style_for
+from abiscan.cli.output import note, style_for
 from abiscan.cli.parameters import require_posix, select_options
 from abiscan.errors import os_error_words
+from abiscan.model.words import counted
 
 # Exit statuses of a command that was not started (POSIX.1-2024, env): not found, not executable.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -48,7 +49,7 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
         status, tail = pass_through(command)
     except OSError as error:
         words = "no such command" if isinstance(error, FileNotFoundError) else os_error_words(error)
-        click.echo(f"abiscan: error: {command[0]}: {words}", err=True)
+        note(f"error: {command[0]}: {words}")
         ctx.exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)
     text = tail.decode("utf-8", "replace")
     if status == 0:
@@ -76,13 +77,13 @@ def _explain(text: str, command: Sequence[str], line: CommandLine) -> None:
     try:
         subjects = explain_text(_shown(command) + text, scan_options(replace(line, quiet=True))).subjects
     except AbiscanError as error:
-        click.echo(f"abiscan: error: {safe_text(str(error))}", err=True)
+        note(f"error: {error}")
         return
     known = [subject for subject in subjects if subject.causes]
     if known:
         shown = subjects_text.render(known, style_for(line, sys.stderr))
         click.echo(
-            f"\nabiscan: {len(known)} error{'s' if len(known) > 1 else ''} explained:\n{safe_text(shown)}",
+            f"\nabiscan: {counted(len(known), 'error')} explained:\n{safe_text(shown)}",
             err=True,
             nl=False,
             color=True,

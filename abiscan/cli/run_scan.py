@@ -15,10 +15,10 @@ from abiscan.cli.exit_status import INTERRUPTED, PASS, STATUS
 from abiscan.cli.options import file_system, policy_of, scan_options, today
 from abiscan.cli.output import (
     check_writable,
+    note,
     outputs_of,
     print_stderr,
     read_baseline_file,
-    safe,
     style_for,
     write,
     write_outputs,
@@ -78,8 +78,8 @@ def run_scan(line: CommandLine) -> int:
     request = _request_of(line)
     options = _scan_options(request)
     if ("text", None) not in request.outputs:
-        for note in request.notes:
-            print_stderr(f"abiscan: {safe(note)}")
+        for each in request.notes:
+            note(each)
     try:
         found = _run(request.targets, options, line.jobs)
         published = None if line.baseline_release is None else _published(line, request.policy, found, options)
@@ -88,7 +88,7 @@ def run_scan(line: CommandLine) -> int:
 
         # Only a complete run shows whether a baseline entry is stale.
         partial = replace(apply(stop.report, request.policy, request.baseline, request.today), stale=())
-        print_stderr(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
+        note(f"interrupted, and no report written; so far {count_line(partial)}")
         return INTERRUPTED
     found = replace(found, notes=(*request.notes, *found.notes))
     report = apply(found, request.policy, request.baseline, request.today, published)
@@ -100,7 +100,7 @@ def run_scan(line: CommandLine) -> int:
         # Report what the next run reports, with the baseline that was just written.
         written = read_baseline(accepted, line.write_baseline)
         report = apply(found, request.policy, written, request.today, published)
-        print_stderr(f"abiscan: wrote the baseline {line.write_baseline}")
+        note(f"wrote the baseline {line.write_baseline}")
     return _write_report(report, request)
 
 
@@ -224,7 +224,7 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
 
     found = read_earlier_runs(directory)
     if not found:
-        print_stderr(f"abiscan: --history {directory}: no *.json in it; the page will have no trends")
+        note(f"--history {directory}: no *.json in it; the page will have no trends")
     return found
 
 
@@ -235,7 +235,7 @@ def _run(targets: Sequence[str], options: ScanOptions, asked: int | None) -> Rep
     if options.timings is not None:
         found = scan(targets, options, executor=in_process)
         for name, seconds in options.timings.items():
-            print_stderr(f"abiscan: {seconds * 1000:9.2f} ms  {name}")
+            note(f"{seconds * 1000:9.2f} ms  {name}")
         return found
     jobs = default_jobs(targets, options) if asked is None else asked
     if jobs == 1:

@@ -18,6 +18,7 @@ from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, StaleEntry, Verdict
+from abiscan.model.words import counted
 
 if TYPE_CHECKING:
     import datetime
@@ -148,8 +149,7 @@ def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, l
     checked = [artifact for artifact in artifacts if artifact.releases]
     satisfied: tuple[str, ...] = ()
     if policy.require_torch is not None and checked and not notes and REQUIRE_TORCH not in found:
-        files = f"{len(checked)} file{'' if len(checked) == 1 else 's'}"
-        satisfied = (f"require-torch {policy.require_torch!r} is satisfied ({files})",)
+        satisfied = (f"require-torch {policy.require_torch!r} is satisfied ({counted(len(checked), 'file')})",)
     report = replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules))
     return replace(report, notes=(*report.notes, *satisfied)), notes
 

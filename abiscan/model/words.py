@@ -1,9 +1,14 @@
-"""Lists of names, in sentences and in order."""
+"""Numbers and lists of names, in sentences and in order."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 file`, `2 files`, `0 entries`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def shortened(names: Sequence[str], most: int = 4) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abiscan.model.diff_report import Change, DiffReport, Effect
-from abiscan.model.words import shortened
+from abiscan.model.words import counted, shortened
 from abiscan.report.sheet import Sheet
 from abiscan.report.text_table import Row, Table, Tone
-from abiscan.report.wording import counted
 
 _MARKS = {Effect.LOST: "-", Effect.GAINED: "+", Effect.CHANGED: "~"}
 # Maximum number of files in a line; the JSON report has all.

@@ -13,9 +13,9 @@ from abiscan.model.environment_report import (
     on_releases,
 )
 from abiscan.model.platforms import LoadingWords, loading_words
+from abiscan.model.words import counted
 from abiscan.report.sheet import Sheet
 from abiscan.report.text_table import Row, Table, Tone
-from abiscan.report.wording import counted
 
 _TONES = {
     PackageState.FAILS: Tone.BAD,

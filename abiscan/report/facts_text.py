@@ -9,11 +9,12 @@ from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.release import ReleaseState, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, UniversalPart
 from abiscan.model.versions import ReleaseRanges
+from abiscan.model.words import counted
 from abiscan.report.escape import printable
 from abiscan.report.provenance_text import provenance_sections
 from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.summary import status_counts
-from abiscan.report.wording import counted, ranges_words, target_parts
+from abiscan.report.wording import ranges_words, target_parts
 
 # Notes, and lines of a list, without -v and with one.
 _NOTES, _LISTED = (2, 10), (0, 12)

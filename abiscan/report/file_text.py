@@ -12,7 +12,7 @@ from abiscan.model.outcome import GateOutcome, outcome_of
 from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TorchBuild
-from abiscan.model.words import shortened
+from abiscan.model.words import counted, shortened
 from abiscan.report.escape import printable
 from abiscan.report.facts_text import detail_sections, fact_sections, matrix_line, part_words
 from abiscan.report.problems_text import (
@@ -24,7 +24,7 @@ from abiscan.report.problems_text import (
 )
 from abiscan.report.style import LineGroup, Style, fit_sections, wrap
 from abiscan.report.summary import is_refused_here, refusal_of, severity_counts, status_counts
-from abiscan.report.wording import TARGET_KINDS, counted, machines_of, verdict_words
+from abiscan.report.wording import TARGET_KINDS, machines_of, verdict_words
 
 # Number of failed checks in a headline.
 _CHECKS = 3

@@ -16,10 +16,11 @@ from msgspec import Struct
 from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.outcome import BAD, outcome_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.words import counted
 from abiscan.report.escape import printable
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 from abiscan.report.summary import failure_reason
-from abiscan.report.wording import counted, source_location
+from abiscan.report.wording import source_location
 
 MAX_PER_LEVEL = 10
 

@@ -12,12 +12,11 @@ from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
-from abiscan.model.words import shortened
+from abiscan.model.words import counted, shortened
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_findings
 from abiscan.report.summary import common_target, count_line, severity_counts
 from abiscan.report.wording import (
-    counted,
     fixes_once,
     machines_of,
     readable_names,

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from abiscan.model.migration_plan import CounterpartKind, EarlierPlan, MigrationPlan, PlanFile, Replacement
+from abiscan.model.words import counted
 from abiscan.report.sheet import Sheet
 from abiscan.report.text_table import Row, Table, Tone
-from abiscan.report.wording import counted, source_place
+from abiscan.report.wording import source_place
 
 _SUMMED = ("stable", "rewrite", "inlined", "none", "unknown", "places")
 # Maximum number of names and places in a row.

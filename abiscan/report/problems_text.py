@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Severity
 from abiscan.model.report import ArtifactReport
+from abiscan.model.words import counted
 from abiscan.report.style import LineGroup, Style, fix_lines, new_fix_lines, wrap
 from abiscan.report.summary import refusal_of, severity_counts
-from abiscan.report.wording import counted, place_words, readable_names
+from abiscan.report.wording import place_words, readable_names
 
 # Limits without -v, and with one: causes; symbols and evidence of the first cause, and of others; rules; findings of a
 # rule; places of a finding.

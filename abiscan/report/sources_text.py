@@ -8,9 +8,10 @@ from msgspec import Struct, field
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport
+from abiscan.model.words import counted
 from abiscan.report.problems_text import SEVERITY_COLOR, rule_link
 from abiscan.report.style import Style, fix_lines, wrap
-from abiscan.report.wording import counted, source_place
+from abiscan.report.wording import source_place
 
 # Limits of a rule's block without -v, and with one: messages, and files of each.
 _MESSAGES, _FILES = (3, 10), (4, 20)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from abiscan.model.cause import Cause, Confidence
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
+from abiscan.model.words import counted
 from abiscan.report.style import Style, fix_lines, new_fix_lines, wrap
-from abiscan.report.wording import counted, ranges_words
+from abiscan.report.wording import ranges_words
 
 # Sentences of evidence, other causes, and lines of the fix of the first of these, without -v.
 _EVIDENCE, _OTHERS, _OTHER_FIX = 2, 2, 2

@@ -13,7 +13,8 @@ from abiscan.model.outcome import GateOutcome, container_outcomes, outcome_of, o
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import TorchBuild
-from abiscan.report.wording import counted, verdict_words
+from abiscan.model.words import counted
+from abiscan.report.wording import verdict_words
 
 
 class Summary(Struct, frozen=True):

@@ -15,7 +15,7 @@ from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcome_
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.target import TorchBuild
-from abiscan.model.words import shortened
+from abiscan.model.words import counted, shortened
 from abiscan.report.file_text import (
     COLORS,
     block,
@@ -33,7 +33,7 @@ from abiscan.report.problems_text import declaration_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
 from abiscan.report.summary import count_line, is_refused_here, refusal_of
-from abiscan.report.wording import counted, machines_of, requirement_words, verdict_words
+from abiscan.report.wording import machines_of, requirement_words, verdict_words
 
 # If more files than this are bad, in one run or wheel, only the first is printed in full; else those with another fix.
 _IN_FULL = 3

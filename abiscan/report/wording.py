@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 TARGET_KINDS = {TorchKind.INSTALLED: "installed", TorchKind.RELEASE: "released build", TorchKind.PATH: "by path"}
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 file`, `2 files`, `0 entries`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
 def verdict_words(verdict: ArtifactVerdict | GateOutcome | Verdict, machines: Iterable[str | None] = ()) -> str:
     """`loads`, `not torch`, `accepted`, `incomplete`; `resolves` for files of macOS.
 

@@ -12,7 +12,7 @@ from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.versions import ReleaseRanges
-from abiscan.model.words import shortened
+from abiscan.model.words import counted, shortened
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.rules.make_finding import make_finding
@@ -200,7 +200,7 @@ def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], s
     fields = {
         "target": target_text(subject),
         "module": subject.module,
-        "count": _counted(len(hits), "import"),
+        "count": counted(len(hits), "import"),
         "names": "",
         "exported_in": "",
     }
@@ -222,10 +222,6 @@ def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], s
         symbol=symbols[0] if len(symbols) == 1 else None,
         symbols=symbols,
     )
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 # --- needed libraries ----------------------------------------------------------------------------------------------
@@ -252,7 +248,7 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
             "library": library.soname,
             "target": target_text(subject),
             "module": subject.module,
-            "imports": f"; it may export {_counted(len(symbols), 'import')} of the file ({shown})" if symbols else "",
+            "imports": f"; it may export {counted(len(symbols), 'import')} of the file ({shown})" if symbols else "",
         }
         unresolved = tuple(sorted(imported.symbol.name for imported in symbols))
         yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unresolved)

@@ -13,10 +13,11 @@ from abiscan.model.platforms import loading_words
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.model.versions import ReleaseRanges
+from abiscan.model.words import counted
 from abiscan.report.html.values import FileView, FoldedList
 from abiscan.report.provenance_text import operator_words
 from abiscan.report.summary import severity_counts, status_counts
-from abiscan.report.wording import counted, target_parts, verdict_words
+from abiscan.report.wording import target_parts, verdict_words
 
 # Unresolved first: the order of the page.
 STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED)

@@ -14,6 +14,7 @@ from abiscan.model.outcome import GateOutcome, outcomes_of
 from abiscan.model.platforms import loading_words, system_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
+from abiscan.model.words import counted
 from abiscan.report.html.anchors import anchors_of
 from abiscan.report.html.file_view import STRINGS, file_view, ranges_words
 from abiscan.report.html.merged import failing_rules, merged_causes, noted_rules
@@ -23,7 +24,7 @@ from abiscan.report.html.values import FileView, PageView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit, refused_by, units_of, wheel_view
 from abiscan.report.order import WORST_FIRST, sorted_artifacts
 from abiscan.report.summary import Summary, common_target, summary_of
-from abiscan.report.wording import TARGET_KINDS, counted, machines_of, verdict_words
+from abiscan.report.wording import TARGET_KINDS, machines_of, verdict_words
 
 
 def page_view(
