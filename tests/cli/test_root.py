@@ -171,7 +171,7 @@ def test_nothing_outside_is_opened(image: Path, arguments: tuple[str, ...]) -> N
     assert_confined(image, events)
 
 
-ENVIRONMENTS: list[tuple[str, ...]] = [(), ("/usr/bin/python3",), ("image/usr/bin/python3", "--torch", "2.9.0")]
+ENVIRONMENTS = ((), ("--python", "/usr/bin/python3"), ("--python", "image/usr/bin/python3", "--torch", "2.9.0"))
 
 
 @pytest.mark.parametrize("arguments", ENVIRONMENTS, ids=" ".join)

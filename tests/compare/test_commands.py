@@ -380,14 +380,14 @@ def test_a_torch_that_cannot_be_imported_is_reported_first(environment: Path) ->
     _link_torch(environment, without="libshm.so")
     real = _python(environment, "import torch")
     assert "libshm.so: cannot open shared object file" in real.stderr
-    found = answer("environment", "env", environment, status=1)
+    found = answer("environment", "env", "--python", environment, status=1)
     first = found["problems"][0]
     assert first["kind"] == "torch-fails"
     assert "`import torch` itself fails: libshm.so: cannot open shared object file" in first["text"]
     assert first["command"].endswith(f" install torch=={torch_here.version()[0]}")
     states = {p["name"]: p["now"]["state"] for p in found["packages"]}
     assert (states["good"], states["old"]) == ("fails", "fails")
-    shown = run("env", environment).stdout
+    shown = run("env", "--python", environment).stdout
     assert shown.startswith("FAILS ")
     assert shown.index("libshm.so") < shown.index("good 1.0")
     # A scan agrees, and does not report torch symbols as missing.
@@ -411,7 +411,7 @@ def test_what_torch_requires_and_is_not_installed_is_named(environment: Path) ->
     (site / "torch" / "__init__.py").write_text("import typing_extensions\n")
     (site / "torch" / "version.py").write_text("__version__ = '2.13.0'\n")
     assert "No module named 'typing_extensions'" in _python(environment, "import torch").stderr
-    found = json.loads(run("env", environment, "-f", "json").stdout)
+    found = json.loads(run("env", "--python", environment, "-f", "json").stdout)
     (text,) = [p["text"] for p in found["problems"] if p["kind"] == "missing-requirements"]
     assert text == "torch 2.13.0 requires typing-extensions, not installed here: `import torch` may fail"
 
@@ -434,7 +434,7 @@ def test_a_library_of_its_own_package_is_not_missing(environment: Path) -> None:
         for name, paths in (("whole", (library, whole)), ("torso", (torso,)))
     }
     assert opened == {"whole": True, "torso": False}
-    found = {p["name"]: p for p in answer("environment", "env", environment, status=1)["packages"]}
+    found = {p["name"]: p for p in answer("environment", "env", "--python", environment, status=1)["packages"]}
     assert {name: found[name]["now"]["failing"] == 0 for name in opened} == opened
     assert found["torso"]["now"]["reason"] == "not found on this machine: libdep.so"
     for name, loads in opened.items():
@@ -545,5 +545,5 @@ def test_a_missing_module_is_named_before_libraries(environment: Path) -> None:
     (_site(environment) / "torch").symlink_to(torch_here.directory())
     error = "No module named 'typing_extensions'"
     assert error in _python(environment, "import torch").stderr
-    first = answer("environment", "env", environment, status=1)["problems"][0]
+    first = answer("environment", "env", "--python", environment, status=1)["problems"][0]
     assert f"`import torch` itself fails: {error}" in first["text"]
