@@ -3,7 +3,6 @@ versions 2 to 5)."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, Literal
 
@@ -52,20 +51,6 @@ class DamagedEntries(Exception):  # noqa: N818 - describes the section, and ends
     """The debug entries are damaged, or more than the limit."""
 
 
-class Fixed(Struct):
-    """Values of fixed size.
-
-    Attributes:
-        numbers: the attributes of `READ` that have bytes.
-        given: (attribute, form) of each of them.
-        constant: attributes without bytes: attribute to form and number.
-    """
-
-    numbers: struct.Struct
-    given: tuple[tuple[int, int], ...]
-    constant: dict[int, tuple[int, int]]
-
-
 class DebugEntry(Struct):
     """An abbreviation.
 
@@ -76,7 +61,6 @@ class DebugEntry(Struct):
         leap: `steps` with adjacent byte counts added up.
         sibling_at: offset of DW_AT_sibling in bytes if it has four bytes and all attributes before it are of fixed
             size; otherwise -1.
-        fixed: its values if all are of fixed size.
     """
 
     tag: int
@@ -87,7 +71,6 @@ class DebugEntry(Struct):
     leap: tuple[tuple[int, int], ...]
     sibling: bool
     sibling_at: int
-    fixed: Fixed | None
 
     @property
     def quick(self) -> int:
@@ -138,6 +121,17 @@ def uleb(data: bytes | memoryview, at: int) -> tuple[int, int]:
     raise DamagedEntries("a number of more than ten bytes")
 
 
+def text_end(data: bytes | memoryview, at: int) -> int:
+    """The offset of the zero byte that ends a text; -1 without one. Nearly all texts are short."""
+    length = 256
+    while at < len(data):
+        end = bytes(data[at : at + length]).find(b"\0")
+        if end >= 0:
+            return at + end
+        at, length = at + length, 16 * length
+    return -1
+
+
 def initial_length(data: bytes | memoryview, at: int, order: Literal["little", "big"]) -> tuple[int, int, int]:
     """(length of what follows, its offset, size of an offset in bytes) of a unit or table (section 7.4)."""
     length = int.from_bytes(data[at : at + 4], order)
@@ -176,12 +170,11 @@ def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bo
         yield code, tag, children, tuple(forms)
 
 
-def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], order: str) -> DebugEntry:
+def make_entry(table: Abbreviations, code: int, looked_at: Collection[int]) -> DebugEntry:
     """Build the abbreviation of a code that `table` declares.
 
     Args:
         looked_at: tags of entries that are looked at.
-        order: byte order, as a `struct` prefix.
 
     Raises:
         DamagedEntries: a form is unknown.
@@ -191,7 +184,7 @@ def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], orde
     sibling = any(attribute == SIBLING for attribute, _form, _constant in forms)
     before = _bytes_before_sibling(forms, steps)
     leap = tuple(_together(steps))
-    return DebugEntry(tag, tag in looked_at, children, forms, steps, leap, sibling, before, _fixed(forms, steps, order))
+    return DebugEntry(tag, tag in looked_at, children, forms, steps, leap, sibling, before)
 
 
 def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Iterator[tuple[int, int]]:
@@ -207,32 +200,6 @@ def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Ite
             yield 0, form
         else:
             raise DamagedEntries(f"a value of form {form:#x}")
-
-
-_CODES: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
-
-
-def _fixed(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]], order: str) -> Fixed | None:
-    """The layout of an abbreviation whose values are all of fixed size; None if one is not, or is a number of three
-    bytes.
-
-    Args:
-        order: byte order, as a `struct` prefix.
-    """
-    codes, given, constant = [order], [], {}
-    for (attribute, form, number), (size, kind) in zip(forms, steps, strict=True):
-        if kind:
-            return None
-        if attribute not in READ or size > 8:
-            codes.append(f"{size}x")
-        elif not size:
-            constant[attribute] = form, number if form == IMPLICIT else 1
-        elif size not in _CODES:
-            return None
-        else:
-            codes.append(_CODES[size])
-            given.append((attribute, form))
-    return Fixed(struct.Struct("".join(codes)), tuple(given), constant)
 
 
 def _bytes_before_sibling(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]]) -> int:

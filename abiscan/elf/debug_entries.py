@@ -34,6 +34,7 @@ from abiscan.elf.abbreviations import (
     initial_length,
     make_entry,
     read_abbreviations,
+    text_end,
     uleb,
 )
 
@@ -140,7 +141,7 @@ class EntryWalk:
         known = table.entries.get(code)
         if known is not None or code not in table.declared:
             return known
-        found = make_entry(table, code, self.looked_at, self._sibling.format[:1])
+        found = make_entry(table, code, self.looked_at)
         table.entries[code] = found
         if code < 0x80:
             table.quick[code] = found.quick
@@ -185,7 +186,7 @@ class EntryWalk:
                     at = following
                     continue
             if not scopes or is_looked_at or (entry.sibling and entry.children):
-                values, at = self._values(info, at, entry, word)
+                values, at = self._values(info, at, entry)
                 if not scopes:
                     scope = ""
                     self._text_offsets = values.get(STR_OFFSETS_BASE, (0, self._text_offsets))[1]
@@ -241,13 +242,13 @@ class EntryWalk:
 
     def entry_at(self, place: int) -> tuple[DebugEntry | None, dict[int, tuple[int, int]]]:
         """An entry of the current unit and its values; None for an invalid one."""
-        start, end, table, word = self._unit_at
+        start, end, table, _word = self._unit_at
         self._spend()
         if not 0 < place < end - start:
             return None, {}
         code, at = uleb(self._info, start + place)
         entry = self._entry(table, code)
-        return (None, {}) if entry is None else (entry, self._values(self._info, at, entry, word)[0])
+        return (None, {}) if entry is None else (entry, self._values(self._info, at, entry)[0])
 
     def visit(
         self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]
@@ -270,17 +271,9 @@ class EntryWalk:
             signature: for a type unit, the signature and offset of the type.
         """
 
-    def _values(
-        self, info: memoryview, at: int, entry: DebugEntry, word: int
-    ) -> tuple[dict[int, tuple[int, int]], int]:
+    def _values(self, info: memoryview, at: int, entry: DebugEntry) -> tuple[dict[int, tuple[int, int]], int]:
         """The `READ` attributes of an entry with numeric values (of a text, its offset) as attribute -> (form, number),
         and the end of the entry."""
-        if entry.fixed is not None:
-            numbers = entry.fixed.numbers
-            found = dict(entry.fixed.constant)
-            for (attribute, form), number in zip(entry.fixed.given, numbers.unpack_from(info, at), strict=True):
-                found[attribute] = form, number
-            return found, at + numbers.size
         found = {}
         for (attribute, form, constant), (size, kind) in zip(entry.forms, entry.steps, strict=True):
             if attribute not in READ:
@@ -293,7 +286,7 @@ class EntryWalk:
                 found[attribute] = form, self._number(info, at, size) if size else 1
             elif form in NUMBERS:
                 found[attribute] = form, uleb(info, at)[0]
-            at = self._skip_attributes(info, at, ((size, kind),))
+            at = self._skip_attributes(info, at, ((size, kind),)) if kind else at + size
         return found, at
 
     def _skip_attributes(self, info: memoryview, at: int, steps: tuple[tuple[int, int], ...]) -> int:
@@ -307,7 +300,9 @@ class EntryWalk:
                     self._spend()
                 at += 1
             elif kind == STRING:
-                at = _end_of_text(info, at) + 1
+                at = text_end(info, at) + 1
+                if not at:
+                    raise DamagedEntries("a text without an end")
             else:
                 width = BLOCKS[kind]
                 if width:
@@ -316,15 +311,3 @@ class EntryWalk:
                     length, at = uleb(info, at)
                 at += length
         return at
-
-
-def _end_of_text(data: memoryview, at: int) -> int:
-    """The offset of the zero byte that ends a text."""
-    length = _MOST_NAME
-    while True:
-        end = bytes(data[at : at + length]).find(b"\0")
-        if end >= 0:
-            return at + end
-        if at + length >= len(data):
-            raise DamagedEntries("a text without an end")
-        length *= 16

@@ -14,16 +14,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from abiscan.elf.abbreviations import DamagedEntries, initial_length, uleb
+from abiscan.elf.abbreviations import DamagedEntries, initial_length, text_end, uleb
 
 # Directory and file entries of version 5: DW_LNCT_* (section 6.2.4.1).
 _PATH, _DIRECTORY = 1, 2
 # Allowed DW_FORM_* (section 7.5.6): those of fixed size, and `data16`, which holds an MD5.
 _NUMBERS = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8}
 _MD5, _STRING, _BLOCK, _UDATA, _STRP, _LINE_STRP = 0x1E, 0x08, 0x09, 0x0F, 0x0E, 0x1F
-
-# Bytes of a text that are read first.
-_TEXT = 256
 
 
 class DamagedLines(Exception):  # noqa: N818 - describes the program, and ends the search
@@ -72,15 +69,8 @@ def unit_size(sections: LineSections, offset: int) -> int:
 
 def _text_at(data: bytes | memoryview, at: int) -> bytes:
     """The zero-terminated text at an offset; empty if it does not end."""
-    length = _TEXT
-    while at < len(data):
-        text, end, _rest = bytes(data[at : at + length]).partition(b"\0")
-        if end:
-            return text
-        if at + length >= len(data):
-            break
-        length *= 16
-    return b""
+    end = text_end(data, at)
+    return bytes(data[at:end]) if end >= 0 else b""
 
 
 class _Header:

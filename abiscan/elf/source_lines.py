@@ -136,5 +136,5 @@ class _Units(EntryWalk):
         entry = self._entry(table, code)
         if entry is None:
             raise DamagedEntries(f"no abbreviation {code}")
-        values, _end = self._values(self._info, at, entry, word)
+        values, _end = self._values(self._info, at, entry)
         self._program = values.get(LINE_PROGRAM, (0, None))[1]
