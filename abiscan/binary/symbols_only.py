@@ -8,17 +8,15 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import BuildMarks, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
-from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
     import mmap
 
     from abiscan.macho.macho_file import MachoFile
-    from abiscan.model.facts import CallSite, DerivedClass, Export, VtableWord
     from abiscan.pe.pe_file import PeFile
 
 
@@ -128,44 +126,26 @@ class SymbolsOnly(ABC):
         """Always false: unknown."""
         return False
 
-    def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+    def build_marks(self) -> BuildMarks:
         """Always empty: not read."""
-        return {}
-
-    def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
-        """Always empty: not read."""
-        return ()
-
-    def call_sites(
-        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES, also: Collection[str] = ()
-    ) -> dict[str, tuple[CallSite, ...]]:
-        """Always empty: not read."""
-        return {}
-
-    def bound_functions(self) -> tuple[str, ...]:
-        """Always empty: not read."""
-        return ()
-
-    def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
-        """Always empty: not read."""
-        return {}
+        return BuildMarks(False, 0, ())
 
     def symbol_names_with(self, part: bytes, gap: int) -> Iterator[bytes]:
         """Always empty: not read."""
         return iter(())
 
-    def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
-        """Always empty: not read."""
-        return {}
-
-    def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
-        """Always empty: not read."""
-        return {}
-
-    def build_marks(self) -> BuildMarks:
-        """Always empty: not read."""
-        return BuildMarks(False, 0, ())
-
     def lookup_ranges(self) -> list[tuple[int, int]]:
         """Always empty: the whole file is needed."""
         return []
+
+    def _no_rows(self, *_arguments: object, **_options: object) -> dict[str, Any]:
+        """Always empty: neither code nor tables of virtual functions nor debug information are read."""
+        return {}
+
+    vtables = call_sites = call_constants = record_sizes = record_holders = _no_rows
+
+    def _nothing(self, bases: Collection[str] | None = None) -> tuple[Any, ...]:
+        """Always empty: not read."""
+        return ()
+
+    derived_classes = bound_functions = _nothing
