@@ -118,6 +118,21 @@ class Code:
         return tokens(self.text, strings=True, path=self.path)
 
     @cached_property
+    def unquoted(self) -> Tokens:
+        """`every_token` without string literals."""
+        return self.every_token.without_strings()
+
+    @cached_property
+    def every_listed(self) -> Tokens | TokenList:
+        """`every_token` for many lookups."""
+        return listed(self.every_token)
+
+    @cached_property
+    def every_partner(self) -> array[int]:
+        """`partner` for `every_token`: brackets of all branches."""
+        return match_brackets(self.every_token)
+
+    @cached_property
     def _parts(self) -> tuple[Tokens, WordIndex, array[int]]:
         return _parts(self.every_token, self.text)
 

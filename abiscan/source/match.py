@@ -20,6 +20,7 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Language, NameForm, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
+from abiscan.source.declarations import angle_end
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.inline_ignores import with_acceptance
 from abiscan.source.languages import LANGUAGES
@@ -34,7 +35,7 @@ _MAX_SCOPES = 4
 _INCLUDE = re.compile(rb"i")
 # Tokens needed to find the call that a place is an argument of.
 _OF_CALLS = re.compile(rb"[(),]")
-_OPEN, _CLOSE, _DOT, _ANGLE = map(ord, "().<")
+_OPEN, _CLOSE, _DOT, _COMMA = map(ord, "().,")
 _DEFINE = re.compile(rb"#aa")
 # Steps per place, besides those for its surroundings.
 _PLACE_STEPS = 40
@@ -270,7 +271,7 @@ class _File:
     """The tokens of one file, and results for patterns that concern the whole file."""
 
     def __init__(self, code: Code, language: Language, rules: SourceRules) -> None:
-        self.found = found = code.every_token.without_strings()
+        self.found = found = code.unquoted
         self.spend = code.spend
         self.language = language
         self.rules = rules
@@ -420,21 +421,11 @@ def _in_directive(found: Tokens, at: int) -> bool:
 def _template_arguments(found: Tokens, at: int) -> tuple[int, str | None]:
     """The index after `<...>` at `at`, and its contents; (at, None) if this is no argument list."""
     kinds = found.kinds
-    if at >= len(kinds) or kinds[at] != _ANGLE:
+    end = angle_end(found, at, len(kinds), _MAX_ARGUMENTS) if kinds.startswith(b"<", at) else None
+    if end is None:
         return at, None
-    depth = 0
-    parts: list[str] = []
-    for end in range(at, min(at + _MAX_ARGUMENTS, len(found))):
-        word = found.word(end)
-        if word == "<":
-            depth += 1
-        elif word == ">":
-            depth -= 1
-            if depth == 0:
-                return end + 1, "".join(parts[1:]).strip()
-        elif word in (";", "{", "}"):
-            break
-        if parts and kinds[end] in WORDS and kinds[end - 1] in WORDS:
-            parts.append(" ")
-        parts.append(word + (" " if word == "," else ""))
-    return at, None
+    parts = []
+    for each in range(at + 1, end - 1):
+        apart = " " if kinds[each] in WORDS and kinds[each - 1] in WORDS else ""
+        parts.append(f"{apart}{found.word(each)}{' ' if kinds[each] == _COMMA else ''}")
+    return end, "".join(parts).strip()

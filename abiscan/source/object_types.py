@@ -16,7 +16,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.source.code import Code, listed, match_brackets
+from abiscan.source.code import Code
 from abiscan.source.declarations import (
     DeclaredIn,
     DeclaredType,
@@ -123,11 +123,6 @@ class ObjectTypes:
     def _unit(self) -> list[Code]:
         return list(with_included(self._code, self._others))
 
-    @cached_property
-    def _every(self) -> tuple[Tokens | TokenList, array[int]]:
-        found = listed(self._code.every_token)
-        return found, match_brackets(found)
-
     def receiver(self, offset: int) -> ObjectType:
         """The object of the member that is named at a character offset."""
         code = self._code
@@ -137,11 +132,11 @@ class ObjectTypes:
         if code.is_in_directive(offset):
             return ObjectType(Kind.UNKNOWN, "it is in a macro, whose arguments are unknown")
         # In a branch of `#if` that other views skip: its own tokens, with the names of the enclosing scope.
-        found, partner = self._every
-        index = found.index_at(offset)
+        index = code.every_token.index_at(offset)
         if index is None:
             return _UNKNOWN
-        return self._before_member(found, partner, index, bisect_left(code.tokens.starts, offset))
+        scope = bisect_left(code.tokens.starts, offset)
+        return self._before_member(code.every_listed, code.every_partner, index, scope)
 
     def class_of(self, offset: int) -> str | None:
         """The torch class of the member that is named at a character offset; None if unknown."""

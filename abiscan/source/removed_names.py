@@ -70,7 +70,7 @@ class RemovedNames:
         self._patterns = patterns
         self._release = release
         self._branches = branches
-        self._found: Tokens = code.every_token.without_strings()
+        self._found: Tokens = code.unquoted
         self._types = ObjectTypes(code, others)
         # Namespace -> files that open it; (file, name) -> whether it may declare the name.
         self._openings: dict[str, list[Code]] = {}

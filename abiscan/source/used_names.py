@@ -56,7 +56,7 @@ def _members(code: Code, others: SourceSet) -> Iterator[tuple[str, int]]:
     types = ObjectTypes(code, others)
     # Rules look up the few members that they know, this every one.
     code.steps.left *= _MORE_STEPS
-    found = code.every_token.without_strings()
+    found = code.unquoted
     for match in MEMBER_CALL.finditer(found.kinds):
         at = match.start() + 1
         if types.class_of(found.starts[at]) == "at::Tensor":

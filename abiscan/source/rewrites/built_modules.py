@@ -54,11 +54,9 @@ def _chosen(made: Sequence[_Module], source: str) -> str | None:
     """The name of the module that is built from a source."""
     if len({each.name for each in made}) == 1:
         return made[0].name  # its sources may come from a glob
-    # Several modules may have an `interface.cpp`: take the one with the longest matching end of the path, if it is
-    # unique.
-    lengths = [matching_end(each.sources, source) for each in made]
-    best = max(lengths, default=0)
-    return made[lengths.index(best)].name if best and lengths.count(best) == 1 else None
+    # Several modules may have an `interface.cpp`.
+    best = best_matching([each.sources for each in made], source)
+    return made[best[0]].name if len(best) == 1 else None
 
 
 def _extensions(tree: ast.Module, package: str) -> Iterator[_Module]:
@@ -221,7 +219,14 @@ def module_of_cmake(text: str, source: str, project: Project | None = None) -> s
     return whole if _NAME.fullmatch(whole) else module
 
 
-def matching_end(given: tuple[str, ...], path: str) -> int:
+def best_matching(sources: Sequence[tuple[str, ...]], path: str) -> list[int]:
+    """The indices of the lists with a string that has most parts at the end of a path, at least the file name."""
+    lengths = [_matching_end(each, path) for each in sources]
+    best = max(lengths, default=0)
+    return [at for at, length in enumerate(lengths) if length == best] if best else []
+
+
+def _matching_end(given: tuple[str, ...], path: str) -> int:
     """Number of parts at the end of a path, including the file name, that one of the strings has."""
     parts = path.split("/")
     best = 0

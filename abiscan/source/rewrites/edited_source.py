@@ -8,9 +8,9 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from abiscan.source.code import Code, listed, match_brackets
+from abiscan.source.code import Code
 from abiscan.source.declarations import angle_end
-from abiscan.source.lexer import TokenList, Tokens, tokens
+from abiscan.source.lexer import TokenList, Tokens
 from abiscan.source.object_types import ObjectTypes
 from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, users_of
@@ -58,12 +58,12 @@ class EditableSource:
     @cached_property
     def tokens(self) -> Tokens | TokenList:
         """All tokens, including string literals."""
-        return listed(tokens(self.text, strings=True, path=self.path))
+        return self.code.every_listed
 
     @cached_property
     def partner(self) -> array[int]:
-        """See `Code.partner`."""
-        return match_brackets(self.tokens)
+        """See `Code.every_partner`."""
+        return self.code.every_partner
 
     def index(self, offset: int) -> int:
         """The index of the token at a character offset; there must be one."""

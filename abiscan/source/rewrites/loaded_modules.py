@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from abiscan.model.limits import MAX_SOURCE_FILES
-from abiscan.source.rewrites.built_modules import matching_end, string_of, strings_assigned
+from abiscan.source.rewrites.built_modules import best_matching, string_of, strings_assigned
 
 _MAX_SIZE = 1 << 20
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv"})
@@ -56,11 +56,8 @@ class LoadedModules:
 
     def of_source(self, path: str) -> LoadedModule | None:
         """The module that is compiled of a source; None if there is none, or several."""
-        lengths = [matching_end(each.sources, path) for each in self._modules]
-        best = max(lengths, default=0)
-        ending = (each for each, length in zip(self._modules, lengths, strict=True) if length == best)
-        found = {(each.name, each.statement): each for each in ending}
-        return next(iter(found.values())) if best and len(found) == 1 else None
+        best = [self._modules[at] for at in best_matching([each.sources for each in self._modules], path)]
+        return best[0] if len({(each.name, each.statement) for each in best}) == 1 else None
 
 
 def _files(root: Path) -> Iterator[Path]:
