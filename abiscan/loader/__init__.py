@@ -116,7 +116,7 @@ class Loader:
             siblings: absolute path to contents of the other shared objects of that wheel.
         """
         if self._builder is None:
-            return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
+            return LoaderPrediction(None, undecided="no interpreter with glibc's loader was found to open the file in")
         if not self.serves(binary):
             process = self._process(modules=False)
             prediction = examine_unreadable(process, path)

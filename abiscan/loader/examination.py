@@ -12,7 +12,6 @@ from abiscan.loader.called_functions import check_resolver, check_resolvers, che
 from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.integrity import check_needed_revision, check_revisions
-from abiscan.loader.linker import Flavour
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Binding, Scope, check_version_asserted
 from abiscan.loader.ordering import sort_by_dependency
@@ -78,7 +77,7 @@ class Examination:
         """
         found = self.bound(item)
         linker = self.process.linker
-        if linker.flavour is Flavour.GLIBC and not linker.at_least(2, 41):
+        if not linker.at_least(2, 41):
             for lookup, binding in zip(self.lookups(item), found, strict=True):
                 if binding is not None and lookup.reference.version is not None:
                     check_version_asserted(lookup.reference, binding[0])
@@ -101,8 +100,6 @@ class Examination:
     def predict(self) -> LoaderPrediction:
         """Predict the outcome with the loader's own message."""
         process = self.process
-        if process.linker.flavour is Flavour.OTHER:
-            return _unknown(f"the interpreter's loader ({process.linker.path or 'none'}) is neither glibc's nor musl's")
         if process.torch_stop is not None:
             return LoaderPrediction(LoaderOutcome.FAILS, process.torch_stop, torch_fails=True)
         if process.torch_failure is not None:
@@ -115,9 +112,7 @@ class Examination:
                 raise closure.failure
             self._relocate(closure)
         except LoadFailure as failure:
-            # musl words the error differently and may stop elsewhere.
-            stop = failure.stop if process.linker.flavour is Flavour.GLIBC else None
-            return LoaderPrediction(LoaderOutcome.FAILS, stop)
+            return LoaderPrediction(LoaderOutcome.FAILS, failure.stop)
         except Undecidable as reason:
             return _unknown(str(reason))
         return LoaderPrediction(LoaderOutcome.LOADS)
@@ -125,11 +120,10 @@ class Examination:
     def _relocate(self, closure: Closure) -> None:
         linker = self.process.linker
         new = [item for item in closure.maps if self.is_new(item)]
-        if linker.flavour is Flavour.GLIBC:
-            for item in new:
-                if item.elf is not None:
-                    check_needed_revision(item.elf, item.name)
-                check_versions(item, self.namespace, closure.maps, knows_relr=linker.at_least(2, 36))
+        for item in new:
+            if item.elf is not None:
+                check_needed_revision(item.elf, item.name)
+            check_versions(item, self.namespace, closure.maps, knows_relr=linker.at_least(2, 36))
         if not new:
             return
         tunable = self.process.settings.tunable("glibc.rtld.dynamic_sort")
@@ -139,7 +133,7 @@ class Examination:
             new.remove(closure.root)
             new.insert(0, closure.root)
         order = sort_by_dependency(new, original=original)
-        if linker.machine == "x86_64" and linker.flavour is Flavour.GLIBC:
+        if linker.machine == "x86_64":
             self._check_isa(order)
         try:
             self._relocate_in(order)
@@ -149,12 +143,9 @@ class Examination:
 
     def _relocate_in(self, order: list[LinkMap]) -> None:
         """Relocate objects from the last to the first, then call their initialisers."""
-        linker = self.process.linker
         static_tls = self.process.static_tls()
-        is_glibc = linker.flavour is Flavour.GLIBC
         for item in reversed(order):
-            if is_glibc:
-                self._check(item, check_names)
+            self._check(item, check_names)
             found = self.bindings(item)
             stop = first_missing(item, self.lookups(item), found)
             if item.elf is None:
@@ -162,7 +153,7 @@ class Examination:
             binder = _ProcessBinder(self, item)
             if stop is None:
                 stop = unknown_relocation(item.elf, item.name)
-                if is_glibc and stop is None:
+                if stop is None:
                     for check in (check_revisions, check_relocated):
                         self._check(item, check)
                     for bound_check in (check_read, check_blocks, check_resolvers):
@@ -171,7 +162,7 @@ class Examination:
             static_tls.take_for(item.elf, binder)
             if stop is not None:
                 raise LoadFailure(stop)
-        for item in reversed(order) if is_glibc else ():
+        for item in reversed(order):
             self._check(item, check_started, _ProcessBinder(self, item), item is self.closure.root)
 
     def _check_other_resolvers(self, item: LinkMap, binder: Binder, found: list[Binding | None]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-import os
 import re
 
 from msgspec import Struct
@@ -32,12 +30,6 @@ _CACHE_IDS = {
 }
 
 
-class Flavour(enum.Enum):
-    GLIBC = "glibc"
-    MUSL = "musl"
-    OTHER = "other"
-
-
 class RuntimeLinker(Struct, frozen=True):
     """The dynamic loader that an executable names (PT_INTERP).
 
@@ -50,7 +42,6 @@ class RuntimeLinker(Struct, frozen=True):
         cache_id: flags of its entries in ld.so.cache; None if unknown for this port.
     """
 
-    flavour: Flavour
     path: str
     version: tuple[int, int]
     system_dirs: tuple[str, ...]
@@ -80,29 +71,19 @@ def interpreter_of(elf: ElfFile) -> str | None:
     return None
 
 
-def read_linker(executable: ElfFile, files: FileSystem) -> RuntimeLinker:
-    """Read the loader of an executable.
-
-    Without a readable loader file the result has `Flavour.OTHER`, and nothing is predicted for it.
-    """
+def read_linker(executable: ElfFile, files: FileSystem) -> RuntimeLinker | None:
+    """Read the loader of an executable; None for one that is not glibc's, or cannot be read."""
     path = interpreter_of(executable) or ""
     image = executable.image
     data = (files.read(path, _MAX_LOADER) if path else None) or b""
-    name = os.path.basename(path)
-    if name.startswith("ld-musl"):
-        flavour = Flavour.MUSL
-    elif b"GLIBC_PRIVATE" in data:
-        flavour = Flavour.GLIBC
-    else:
-        flavour = Flavour.OTHER
-    dirs = _musl_dirs(name, files) if flavour is Flavour.MUSL else _system_dirs(data)
-    first = dirs[0].strip("/") if dirs else "lib"
+    if b"GLIBC_PRIVATE" not in data:
+        return None
+    dirs = _system_dirs(data)
     return RuntimeLinker(
-        flavour=flavour,
         path=path,
         version=_version(data),
         system_dirs=dirs,
-        lib=first.removeprefix("usr/"),
+        lib=dirs[0].strip("/").removeprefix("usr/"),
         machine=image.machine,
         machine_number=image.machine_number,
         bits=64 if image.is64 else 32,
@@ -124,11 +105,3 @@ def _system_dirs(data: bytes) -> tuple[str, ...]:
         if any("/lib" in directory for directory in dirs):
             return dirs
     return ("/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/")
-
-
-def _musl_dirs(name: str, files: FileSystem) -> tuple[str, ...]:
-    """Directories of musl's path file (ldso/dynlink.c in its sources), or its default."""
-    arch = name.removeprefix("ld-").partition(".")[0]
-    text = (files.read(f"/etc/ld-{arch}.path", _MAX_LOADER) or b"").decode("utf-8", "surrogateescape")
-    dirs = [part for part in re.split(r"[:\n]", text) if part] or ["/lib", "/usr/local/lib", "/usr/lib"]
-    return tuple(directory.rstrip("/") + "/" for directory in dirs)

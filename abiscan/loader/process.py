@@ -21,7 +21,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnreadableFile
 from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
+from abiscan.loader.linker import RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.lookup import Scope
@@ -93,21 +93,21 @@ class Process(Struct):
 
 
 class ProcessBuilder:
-    """Builds the process of one environment.
-
-    Raises:
-        UnreadableFile: the interpreter cannot be read.
-    """
+    """Builds the process of one environment."""
 
     def __init__(
-        self, settings: LoaderSettings, environment: PythonEnvironment, executable: str, torch: InstalledTorch | None
+        self,
+        settings: LoaderSettings,
+        environment: PythonEnvironment,
+        executable: ElfFile,
+        linker: RuntimeLinker,
+        torch: InstalledTorch | None,
     ) -> None:
         self._settings = settings
         self._environment = environment
         self._torch = torch
         self._executable = executable
-        self._elf: ElfFile = open_elf(settings.files.host(executable), executable)
-        self.linker = read_linker(self._elf, settings.files)
+        self.linker = linker
         self._disk = settings.files
         self.files = Files(self.linker, disk=settings.files, cwd=settings.cwd)
 
@@ -120,15 +120,13 @@ class ProcessBuilder:
         """
         namespace = Namespace()
         search = Search(self.linker, self._settings, self.files)
-        main = LinkMap(self._elf, "", origin=os.path.dirname(self._executable), is_executable=True)
+        main = LinkMap(self._executable, "", origin=os.path.dirname(self._executable.path), is_executable=True)
         process = Process(self.linker, self._settings, search, namespace, main, main)
-        process.stack_is_executable = wants_executable_stack(self._elf.image)
+        process.stack_is_executable = wants_executable_stack(self._executable.image)
         namespace.add(main)
         search.start(main)
         self._start(process)
         process.started = len(namespace)
-        if self.linker.flavour is Flavour.OTHER:
-            return process
         # torch's own libraries are found by path, so it does not matter that modules come first.
         if modules:
             self._import_modules(process, preloads.CTYPES)
@@ -275,8 +273,7 @@ class ProcessBuilder:
 
     def _suffixes(self) -> tuple[str, ...]:
         """File name suffixes of this interpreter's extension modules, best first."""
-        libc = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
-        platform = f"{self.linker.machine}-linux-{libc}"
+        platform = f"{self.linker.machine}-linux-gnu"
         tags = self._environment.module_tags
         return f".{tags[0]}-{platform}.so", *(f".{tag}.so" for tag in tags), ".so"
 
@@ -337,10 +334,12 @@ class ProcessBuilder:
 def build_process(
     settings: LoaderSettings, environment: PythonEnvironment, torch: InstalledTorch | None
 ) -> ProcessBuilder | None:
-    """The builder for an environment; None if it has no readable interpreter."""
+    """The builder for an environment; None if it has no readable interpreter, or another loader than glibc's."""
     if environment.executable is None:
         return None
     try:
-        return ProcessBuilder(settings, environment, environment.executable, torch)
+        executable = open_elf(settings.files.host(environment.executable), environment.executable)
     except (UnreadableFile, FileNotFoundError):
         return None
+    linker = read_linker(executable, settings.files)
+    return None if linker is None else ProcessBuilder(settings, environment, executable, linker, torch)

@@ -9,7 +9,7 @@ from abiscan.elf.dynamic import DF_1_NODEFLIB
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.hardware import Hardware, read_hardware
 from abiscan.loader.ld_so_cache import LibraryCache
-from abiscan.loader.linker import Flavour, RuntimeLinker
+from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.opened_files import AbsentLibrary, Files, Opened, Refused
@@ -51,7 +51,7 @@ class Search:
             flags = self._linker.cache_id
             self._cache = (
                 LibraryCache(b"", 0, (), legacy=False)
-                if flags is None or self._linker.flavour is Flavour.MUSL
+                if flags is None
                 else LibraryCache.read(
                     "/etc/ld.so.cache",
                     flags,
@@ -114,13 +114,12 @@ class Search:
         if known is None:
             files = self.files
             wanted: list[str] = []
-            if self._linker.flavour is Flavour.GLIBC:
-                if files.is_directory(directory + "glibc-hwcaps"):
-                    wanted += [f"glibc-hwcaps/{level}" for level in self.hardware.levels]
-                if not self._linker.at_least(2, 37):
-                    tops = {name.partition("/")[0] for name in self.hardware.legacy}
-                    if any(files.is_directory(directory + top) for top in tops):
-                        wanted += self.hardware.legacy
+            if files.is_directory(directory + "glibc-hwcaps"):
+                wanted += [f"glibc-hwcaps/{level}" for level in self.hardware.levels]
+            if not self._linker.at_least(2, 37):
+                tops = {name.partition("/")[0] for name in self.hardware.legacy}
+                if any(files.is_directory(directory + top) for top in tops):
+                    wanted += self.hardware.legacy
             known = (*(f"{sub}/" for sub in wanted if files.is_directory(f"{directory}{sub}")), "")
             self._capabilities[directory] = known
         return known
@@ -161,8 +160,6 @@ class Search:
 
     def _find_name(self, name: str, loader: LinkMap | None) -> Opened | None:
         main = self._main
-        if self._linker.flavour is Flavour.MUSL:
-            return self._find_musl(name, loader)
         if loader is None or loader.elf is None or loader.elf.runpath is None:
             item, did_main = loader, False
             while item is not None:
@@ -190,16 +187,6 @@ class Search:
             if found is not None:
                 return found
         return None if no_default else self._open_in(self._linker.system_dirs, name)
-
-    def _find_musl(self, name: str, loader: LinkMap | None) -> Opened | None:
-        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and of its
-        loaders."""
-        found = self._open_in(self._environment_dirs, name)
-        item = loader
-        while found is None and item is not None:
-            found = self._open_in(self._runpath(item) or self._rpath(item), name)
-            item = item.loader
-        return found or self._open_in(self._linker.system_dirs, name)
 
     def _open_in(self, directories: tuple[str, ...], name: str) -> Opened | None:
         tolerated = {0, errno.ENOENT, errno.EACCES}

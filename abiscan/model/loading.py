@@ -108,7 +108,7 @@ class LoaderPrediction(Struct, frozen=True):
 
     Attributes:
         outcome: None if it cannot be predicted (not installed here, other architecture, or see `undecided`).
-        stop: the first error of glibc's loader, if it fails; None for musl, which checks in another order.
+        stop: the first error of glibc's loader, if it fails.
         undecided: the reason why there is no prediction, as a sentence.
         torch_fails: whether `import torch` itself fails, before the file is loaded.
     """
