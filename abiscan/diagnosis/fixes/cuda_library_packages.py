@@ -82,7 +82,7 @@ def install_for_torch(library: CudaLibrary) -> str:
         shows = f"{SHOWS_CUDA}  # prints the CUDA release of torch"
         if not missing.log.is_jetson and (release := minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
-        of_file = f"CUDA {' or '.join(releases)}" if releases else "that of the file"
+        itself = install_itself(library)
         other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
@@ -91,7 +91,9 @@ def install_for_torch(library: CudaLibrary) -> str:
             if variant and minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
             else ""
         )
-        return f"{shows}\nIf it is not {of_file}: {other}{torch}\nIf it is: {install_itself(library)}"
+        if not releases:  # cuDNN: each CUDA has several of its releases
+            return f"{shows}\nFor the CUDA release of the file: {itself}\nOtherwise: {other}{torch}"
+        return f"{shows}\nIf it is not CUDA {' or '.join(releases)}: {other}{torch}\nIf it is: {itself}"
     major_here = missing.target_cuda_major
     is_other = is_of_other_minor(name, target.cuda)
     if not ways:
