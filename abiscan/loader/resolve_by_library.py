@@ -8,11 +8,12 @@ interpreter and the system. docs/explanation/platforms.md has the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from abiscan.binary import Binary
 from abiscan.environment.limited_api import stable_abi
 from abiscan.environment.python_names import exports as python_exports
+from abiscan.loader.package_libraries import needed_of_package, paths_by_library
 from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
 from abiscan.model.facts import Import
 from abiscan.model.imports import CheckedImport, Owner, Status
@@ -42,7 +43,7 @@ class _Scope:
         one_of: bool,
     ) -> None:
         self.binary = binary
-        self.members = by_library(siblings)
+        self.members = _by_library(siblings)
         self.exports = exports
         self.pythons = pythons
         self.one_of = one_of
@@ -132,7 +133,7 @@ def resolve_by_library(
         siblings, exports, pythons, one_of: as in `resolve_on_release`.
     """
     scope = _Scope(binary, siblings, exports, pythons, one_of=one_of)
-    others = list(needed_outside(binary, scope.members))
+    _needed, others = needed_of_package(binary, siblings)
     provided = frozenset[str]() if exports is None else exports.provided_libraries
     shipped = frozenset[str]() if exports is None else exports.sonames
     unfit = (
@@ -154,14 +155,8 @@ def resolve_by_library(
     )
 
 
-def by_library(siblings: Mapping[str, Binary]) -> dict[str, Binary]:
-    """Map file names and install names, by which a loader finds a library, to the files of the package."""
-    found: dict[str, Binary] = {}
-    for path, each in siblings.items():
-        found.setdefault(file_key(path), each)
-        if each.soname:
-            found.setdefault(file_key(each.soname), each)
-    return found
+def _by_library(siblings: Mapping[str, Binary]) -> dict[str, Binary]:
+    return {key: siblings[path] for key, path in paths_by_library(siblings).items()}
 
 
 def exports_through(member: Binary, name: str, members: Mapping[str, Binary]) -> bool:
@@ -178,23 +173,6 @@ def exports_through(member: Binary, name: str, members: Mapping[str, Binary]) ->
         seen.add(id(other))
         waiting += other.reexported
     return False
-
-
-def needed_outside(binary: Binary, members: Mapping[str, Binary]) -> Iterator[str]:
-    """Yield the libraries outside the package that a file needs, directly or through files of the package, each
-    once."""
-    seen: set[str] = set()
-    waiting = list(binary.needed)
-    for name in waiting:  # extended in the loop: breadth first
-        key = file_key(name)
-        if key in seen:
-            continue
-        seen.add(key)
-        member = members.get(key)
-        if member is None:
-            yield name
-        elif member.machine == binary.machine:
-            waiting += member.needed
 
 
 def _is_unknown(library: str, provided: frozenset[str]) -> bool:
@@ -220,7 +198,7 @@ def torch_needs_by_library(
         imports: resolved imports of the file.
         siblings: path to contents of the other shared objects of the package that it may need.
     """
-    members = by_library(siblings)
+    members = _by_library(siblings)
     wanted = [
         (each.name, each.symbol.library)
         for each in imports
@@ -228,33 +206,22 @@ def torch_needs_by_library(
         and each.status is not Status.WEAK
         and (each.provider is None or is_torch_library(each.provider))
     ]
-    needed = _find_needed_members(binary, members)
-    others = tuple(needed_outside(binary, members))
+    needed, others = needed_of_package(binary, siblings)
     return TorchNeeds(
         names=tuple(dict.fromkeys(name for name, _library in wanted)),
         homes=_homes(wanted),
         all_libraries=True,
         libraries=tuple(dict.fromkeys(file_key(name) for name in binary.needed if is_torch_library(name))),
         siblings=tuple(
-            found for key, each in needed.items() if (found := _sibling_needs(key, each, members)) is not None
+            found
+            for path, each in needed.items()
+            if (found := _sibling_needs(file_key(path), each, members)) is not None
         ),
         machine=binary.machine,
         gpu_libraries=tuple(
             name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
         ),
     )
-
-
-def _find_needed_members(binary: Binary, members: Mapping[str, Binary]) -> dict[str, Binary]:
-    """Find the files of the package that a file needs, directly or through others, by name."""
-    found: dict[str, Binary] = {}
-    waiting = list(binary.needed)
-    while waiting:
-        key = file_key(waiting.pop())
-        if key in members and key not in found:
-            found[key] = members[key]
-            waiting += members[key].needed
-    return found
 
 
 def _sibling_needs(key: str, sibling: Binary, members: Mapping[str, Binary]) -> SiblingNeeds | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.binary import Binary
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
@@ -135,20 +134,3 @@ def _out_of_scope(
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is not None:
             answers[lookup.symbol.number] = (Status.UNREACHABLE, binding[0].label)
-
-
-def needed_of_package(binary: Binary, siblings: dict[str, Binary]) -> tuple[dict[str, Binary], list[str]]:
-    """Siblings that a file needs, directly or indirectly, and the names of needed libraries that are not siblings."""
-    names = {path.rpartition("/")[2]: path for path in siblings}
-    names |= {each.soname: path for path, each in siblings.items() if each.soname}
-    needed: dict[str, Binary] = {}
-    missing: list[str] = []
-    waiting = list(binary.needed)
-    for name in waiting:  # grows while it is read: breadth first
-        path = names.get(name.rpartition("/")[2])
-        if path is None:
-            missing.append(name)
-        elif path not in needed and siblings[path].machine == binary.machine:
-            needed[path] = siblings[path]
-            waiting += siblings[path].needed
-    return needed, list(dict.fromkeys(missing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from abiscan.binary import Binary
-from abiscan.loader.resolve_in_process import needed_of_package
+from abiscan.loader.package_libraries import needed_of_package
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import is_driver
@@ -36,7 +36,7 @@ def torch_needs(
         dependents: sonames that files of the package need which load the file into their scope.
         newer: C++ library symbols that the oldest system of the wheel's tags does not have.
     """
-    needed, others = needed_of_package(binary, dict(siblings))
+    needed, others = needed_of_package(binary, siblings)
     # A library of the package that needs no torch library resolves alike on every release.
     with_torch = {path: each for path, each in needed.items() if any(map(is_torch_library, each.needed))}
     everything = [*binary.needed, *dependents, *(name for each in with_torch.values() for name in each.needed)]
