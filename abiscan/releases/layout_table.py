@@ -19,6 +19,7 @@ from abiscan.data import data_file
 from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.releases.assertions import Assertion
 from abiscan.releases.layout import Field, Layout, change_of
+from abiscan.releases.table import inflate
 
 MAGIC = b"\x89ABILAY\n"
 FORMAT_VERSION = 2
@@ -27,7 +28,6 @@ SUFFIX = ".layouts"
 # Architecture of the layouts; `machine_layouts` has others.
 MACHINE = "x86_64"
 _PREAMBLE = 16
-_MAX_UNPACKED = 1 << 26
 _RECORDS_A_BLOCK = 64
 
 
@@ -229,12 +229,8 @@ class LayoutTable:
         return self._unpacked(self._data[offset : offset + size])
 
     def _unpacked(self, packed: bytes) -> str:
-        unpacker = zlib.decompressobj()
         try:
-            data = unpacker.decompress(packed, _MAX_UNPACKED)
-            if not unpacker.eof:
-                raise self._damaged()
-            return data.decode("utf-8")
+            return inflate(packed).decode("utf-8")
         except (zlib.error, UnicodeDecodeError) as error:
             raise self._damaged() from error
 

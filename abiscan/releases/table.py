@@ -210,7 +210,7 @@ class ReleaseTable:
         if len(packed) != size or zlib.crc32(packed) != _u32(buffer, 16):
             raise self._damaged("its header's checksum does not match")
         try:
-            header = _decoded(_inflate(packed))
+            header = _decoded(inflate(packed))
         except (ValueError, zlib.error) as error:
             raise self._damaged("its header cannot be read") from error
         if not isinstance(header, dict):
@@ -227,7 +227,7 @@ class ReleaseTable:
         try:
             start = self._base + offset
             # The Adler-32 at the end of the stream covers the block; there is no second checksum.
-            return _inflate(bytes(self._buffer[start : start + size]))
+            return inflate(bytes(self._buffer[start : start + size]))
         except (TypeError, zlib.error) as error:
             raise self._damaged(f"the block at byte {offset} of its blocks cannot be decompressed") from error
 
@@ -316,7 +316,12 @@ def _map(path: str | Path) -> memoryview:
         os.close(descriptor)
 
 
-def _inflate(packed: bytes) -> bytes:
+def inflate(packed: bytes) -> bytes:
+    """Decompress one block.
+
+    Raises:
+        zlib.error: it is damaged, or larger than `MAX_UNPACKED`.
+    """
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(packed, MAX_UNPACKED)
     if not unpacker.eof:
