@@ -22,7 +22,6 @@ from abiscan.rules.select import Imports
 from abiscan.rules.texts import (
     covers,
     known_ranges,
-    pasteable,
     ranges_text,
     readable,
     symbol_fields,
@@ -172,20 +171,14 @@ def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subje
 def _symbol_finding(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> Finding:
     name = subject.parse(imported.symbol.name)
     fields = symbol_fields(rule, imported, name, subject)
-    found = make_finding(
-        rule,
-        fields,
-        (subject.module, imported.symbol.name),
-        pattern=pattern,
-        severity=_severity(rule, pattern, imported, subject),
-        fix_fields=pasteable(fields),
-        symbol=imported.symbol.name,
-    )
-    if pattern.also is None or not _target_exports(pattern.also.symbol.format_map(fields), subject):
-        return found
-    from abiscan.mangling.cxxname import AS_GCC
+    found = make_finding(rule, fields, (subject.module, imported.symbol.name), pattern)
+    fix = found.fix
+    if pattern.also is not None and _target_exports(pattern.also.symbol.format_map(fields), subject):
+        from abiscan.mangling.cxxname import AS_GCC
 
-    return replace(found, fix=found.fix + pattern.also.fix.format(as_gcc=AS_GCC))
+        fix += pattern.also.fix.format(as_gcc=AS_GCC)
+    severity = _severity(rule, pattern, imported, subject)
+    return replace(found, severity=severity, symbol=imported.symbol.name, fix=fix)
 
 
 def _target_exports(symbol: str, subject: RuleSubject) -> bool:
@@ -213,15 +206,9 @@ def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], s
     if any("{exported_in}" in template for template in templates):
         fields["exported_in"] = ranges_text(known_ranges(hits[gravest][0], subject), subject.span)
     symbols = tuple(sorted(imported.symbol.name for imported, _pattern in hits))
-    return make_finding(
-        rule,
-        fields,
-        (subject.module,),
-        pattern=hits[gravest][1],
-        severity=severities[gravest],
-        symbol=symbols[0] if len(symbols) == 1 else None,
-        symbols=symbols,
-    )
+    found = make_finding(rule, fields, (subject.module,), hits[gravest][1])
+    only = symbols[0] if len(symbols) == 1 else None
+    return replace(found, severity=severities[gravest], symbol=only, symbols=symbols)
 
 
 # --- needed libraries ----------------------------------------------------------------------------------------------
@@ -251,7 +238,7 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
             "imports": f"; it may export {counted(len(symbols), 'import')} of the file ({shown})" if symbols else "",
         }
         unresolved = tuple(sorted(imported.symbol.name for imported in symbols))
-        yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unresolved)
+        yield replace(make_finding(rule, fields, (subject.module, library.soname), pattern), symbols=unresolved)
 
 
 def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[CheckedImport]]:

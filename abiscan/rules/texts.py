@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from abiscan.model.facts import FileFormat
@@ -14,8 +13,6 @@ from abiscan.rules.rule_subject import RuleSubject
 
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
-
-_PLAIN = r"[A-Za-z0-9_$.@]+"
 
 
 def ranges_text(ranges: ReleaseRanges | None, span: tuple[str, str] | None) -> str:
@@ -139,11 +136,6 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
         fields["exports"] += f"; {fields['status']}"
     fields["rewrites"] = rewrite_texts(rule, fields | written, rewritten_code, subject)
     return fields
-
-
-def pasteable(fields: dict[str, str]) -> dict[str, str]:
-    """The fields for a fix. Users paste its commands, so a hostile symbol name becomes a placeholder."""
-    return fields if re.fullmatch(_PLAIN, fields["symbol"]) else {**fields, "symbol": "SYMBOL"}
 
 
 def known_ranges(imported: CheckedImport, subject: RuleSubject) -> ReleaseRanges | None:

@@ -256,7 +256,8 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
     locations = tuple(Location(file=path, line=number) for number in group.lines)
     alike = all(each.message == pattern.message for each in rule.sources)
     identity = (module, first.text, *filter(None, (first.variant, None if alike else pattern.message)))
-    finding = make_finding(rule, fields, identity, pattern=pattern, confidence=first.confidence, locations=locations)
+    finding = make_finding(rule, fields, identity, pattern)
+    finding = replace(finding, confidence=first.confidence or rule.confidence, locations=locations)
     if group.count > MAX_PLACES:
         finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {group.count} places)")
     if first.accepted is not None:

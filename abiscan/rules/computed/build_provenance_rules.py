@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.provenance import ProvenanceFact, Topic
 from abiscan.rules.make_finding import make_finding
@@ -27,8 +29,8 @@ def find_build_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str
     paths = (path for path in searched if path[0] == "/" or "/site-packages/" in path or "/envs/" in path)
     found = [path[:-1] for path in paths if re.fullmatch(_OF_A_BUILD, path)]
     if found:
-        graver = Severity.WARNING if any(f"{each}/".startswith(_ANYBODYS) for each in found) else None
-        yield make_finding(rule, {"detail": ", ".join(found)}, (module,), severity=graver)
+        severity = Severity.WARNING if any(f"{each}/".startswith(_ANYBODYS) for each in found) else rule.severity
+        yield replace(make_finding(rule, {"detail": ", ".join(found)}, (module,)), severity=severity)
 
 
 def find_relative_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
@@ -42,7 +44,7 @@ def find_mixed_strings(rule: Rule, facts: Iterable[ProvenanceFact], module: str)
     """One finding if imports use both std::string ABIs."""
     for fact in facts:
         if fact.topic is Topic.STRING_ABI and fact.value == "mixed":
-            yield make_finding(rule, {}, (module,), symbols=tuple(fact.source.split(" and ")))
+            yield replace(make_finding(rule, {}, (module,)), symbols=tuple(fact.source.split(" and ")))
 
 
 def find_executable_stack(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ import symtable
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.errors import UnreadableFile
 from abiscan.model.finding import Finding, Location
@@ -92,7 +93,7 @@ def _finding(rule: Rule, path: str, module: str, undefined: _Undefined, uses: li
         detail = f"{detail} (written `{undefined.written}`, which Python mangles inside a class)"
     fields = {"name": name, "detail": detail, "target": _PRIVATE if private else _NEWER}
     locations = tuple(Location(file=path, line=line) for line in sorted({use.line for use in uses}))
-    return make_finding(rule, fields, (module, name), locations=locations)
+    return replace(make_finding(rule, fields, (module, name)), locations=locations)
 
 
 def _tokens(text: str) -> int:

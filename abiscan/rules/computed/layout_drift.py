@@ -311,18 +311,17 @@ def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Fin
     # A file that may be compiled for the target usually is.
     possible = subject.target in subject.side.releases
     detail = f"{shared} with torch and {were} not checked: the layouts of torch {named} are unknown"
-    found = make_finding(
-        rule,
-        {"name": first.record, "target": f"torch {subject.target}", "detail": detail},
-        (subject.module, "not compared"),
-        severity=Severity.NOTE if possible else Severity.WARNING,
-        symbol=first.via or None,
-        symbols=tuple(dict.fromkeys(use.via for use in subject.uses if use.via)),
-    )
+    fields = {"name": first.record, "target": f"torch {subject.target}", "detail": detail}
     fix = f"Test the extension on torch {subject.target}: a changed layout causes no undefined symbol"
     if subject.table.headers is subject.table:  # layouts of other architectures are unknown
         fix += ". To add the layouts of a release, run `abiscan releases add` (needs Clang 16 or later)"
-    return replace(found, fix=fix)
+    return replace(
+        make_finding(rule, fields, (subject.module, "not compared")),
+        severity=Severity.NOTE if possible else Severity.WARNING,
+        symbol=first.via or None,
+        symbols=tuple(dict.fromkeys(use.via for use in subject.uses if use.via)),
+        fix=fix,
+    )
 
 
 def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, ...], change: LayoutChange) -> Finding:
@@ -344,10 +343,8 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
     imports = f"the file imports `{name}`, " if use.via else ""
     detail += f"; {imports}{use.how}{reads}{unknown}; the file {side} ({subject.side.because})"
     fields = {"name": use.record, "target": f"torch {subject.target}", "detail": detail}
-    return make_finding(
-        rule,
-        fields,
-        (subject.module, use.record),
+    return replace(
+        make_finding(rule, fields, (subject.module, use.record)),
         severity=Severity.NOTE if possible else Severity.ERROR if certain and makes else Severity.WARNING,
         confidence=Confidence.HIGH if certain and use.certain and not unknown else Confidence.MEDIUM,
         symbol=use.via or None,

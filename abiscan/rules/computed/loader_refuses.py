@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, StopKind
@@ -86,4 +87,4 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)
         fix = template.format(object=stop.object, version=stop.version)
     fields, identity = {"detail": detail, "target": fix}, (subject.module, "" if stop is None else stop.kind)
-    yield make_finding(rule, fields, identity, severity=severity)
+    yield replace(make_finding(rule, fields, identity), severity=severity)

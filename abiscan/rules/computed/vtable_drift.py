@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.mangling import parse
 from abiscan.model.cause import Confidence
@@ -148,11 +149,9 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
         "target": subject.target,
         "detail": "; ".join(parts),
     }
-    return make_finding(
-        rule,
-        fields,
-        (subject.module, base),
-        confidence=Confidence.HIGH if too_small or moved else None,
+    return replace(
+        make_finding(rule, fields, (subject.module, base)),
+        confidence=Confidence.HIGH if too_small or moved else rule.confidence,
         symbol=base,
         symbols=tuple(sorted({base, *(each.name for each in classes if each.name is not None)})),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key
@@ -53,7 +54,7 @@ def wheel_finding(
     # The fingerprint is that of the wheel: the member with the finding may change with a rebuild.
     key = container_key(wheel.container.path.rsplit("!", 1)[-1])
     fields = {"name": name, "detail": detail, "target": target}
-    return make_finding(rule, fields, (key,), severity=severity, symbols=symbols)
+    return replace(make_finding(rule, fields, (key,)), severity=severity or rule.severity, symbols=symbols)
 
 
 def other_members(members: Sequence[ArtifactReport], lead: str = "also") -> str:
