@@ -14,7 +14,7 @@ from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import driver_of, gpus_of, index_directory, policy_of, today
 from abiscan.cli.output import note, progress
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.model.words import counted
+from abiscan.model.words import counted, size_words
 
 if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
@@ -176,7 +176,6 @@ def _kept(run: Run, directory: str) -> Iterator[None]:
 
 def _summarise(run: Run, found: RunProgress, line: CommandLine) -> int:
     """Print a summary of the requested wheels, those of earlier runs included, and return the exit status."""
-    from abiscan.inputs.unpacked import size_words
     from abiscan.registry.run_folder import wheels_of
 
     rows = wheels_of(run.directory)

@@ -7,6 +7,7 @@ import click
 from abiscan.cli.exit_status import FAIL, PASS
 from abiscan.cli.output import note, safe
 from abiscan.errors import UsageError
+from abiscan.model.words import size_words
 from abiscan.registry.run_list import compare_runs, listed_runs, remove_runs
 
 
@@ -16,8 +17,6 @@ def print_runs(directory: str) -> None:
     Raises:
         UsageError: there is none.
     """
-    from abiscan.inputs.unpacked import size_words
-
     found = listed_runs(directory)
     if not found:
         raise UsageError(f"{directory}: no run in it (make one with abiscan registry scan PATH... -o {directory})")

@@ -13,7 +13,8 @@ from abiscan import zstd
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource, WatchedBytes
-from abiscan.inputs.unpacked import Buffer, Unpacked, size_words
+from abiscan.inputs.unpacked import Buffer, Unpacked
+from abiscan.model.words import size_words
 
 if TYPE_CHECKING:
     from abiscan.inputs.zips import ZipMember

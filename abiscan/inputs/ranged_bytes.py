@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from abiscan.errors import TransientFailure, UnreadableFile, os_error_words
 from abiscan.filesystem import read_at
-from abiscan.inputs.unpacked import size_words
 from abiscan.model.limits import MAX_WHOLE_REMOTE
+from abiscan.model.words import size_words
 
 if TYPE_CHECKING:
     from abiscan.inputs.remote_file import RemoteFile

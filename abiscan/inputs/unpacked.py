@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from abiscan.errors import TransientFailure, os_error_words
 from abiscan.filesystem import write_at
 from abiscan.model.limits import MAX_IN_MEMORY
+from abiscan.model.words import size_words
 
 if TYPE_CHECKING:
     from abiscan.binary import Payloads
@@ -241,11 +242,3 @@ def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
         return buffer
     except (OSError, ValueError, OverflowError) as error:
         raise NoRoom(display, f"no memory for its {size_words(size)}") from error
-
-
-def size_words(size: int) -> str:
-    """The size in words: `4 GiB`, `64 MiB`, `17 bytes`."""
-    for unit, words in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {words}"
-    return f"{size} bytes"

@@ -17,6 +17,14 @@ def shortened(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + more
 
 
+def size_words(size: float) -> str:
+    """The size in words: `4 GiB`, `64 MiB`, `17 bytes`."""
+    for unit, words in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {words}"
+    return f"{size:.0f} bytes"
+
+
 def natural_order(text: str) -> list[tuple[int, int, str]]:
     """A sort key with numbers by value: `2.10` after `2.9`."""
     parts = re.split(r"(\d+)", text)

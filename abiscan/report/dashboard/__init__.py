@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.model.versions import ReleaseRanges, minor
+from abiscan.model.words import counted, size_words
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.document import document
 from abiscan.report.html.page_data import PageTexts
@@ -72,7 +73,7 @@ def render(view: Mapping[str, Any]) -> str:
         notes=[_text(note) for note in view["notes"]],
         headline=_headline(view["run"], view["newest"]),
         verdict="fail" if run["fails"] else "incomplete" if run["unreadable"] else "pass",
-        read=f"{_size(view['run']['bytes_read'])} of {_size(view['run']['size'])}",
+        read=f"{size_words(view['run']['bytes_read'] or 0)} of {size_words(view['run']['size'] or 0)}",
         releases=[(_text(each), at == 0 or minor(releases[at - 1]) != minor(each)) for at, each in enumerate(releases)],
         totals=[_cell(view["totals"].get(release)) for release in releases],
         packages=packages,
@@ -98,8 +99,8 @@ def _package(
     number: int, each: Mapping[str, Any], releases: Sequence[str], counts: Mapping[str, Any]
 ) -> dict[str, Any]:
     count = counts[each["name"]]
-    said = f"{count['wheels']} wheel{'s' * (count['wheels'] != 1)}"
-    said += f", {count['fails']} fail{'s' * (count['fails'] == 1)}" if count["fails"] else ""
+    said = counted(count["wheels"], "wheel")
+    said += f", {counted(count['fails'], 'fails', 'fail')}" if count["fails"] else ""
     return {
         "number": number,
         "name": _text(each["name"]),
@@ -238,12 +239,3 @@ def _text(value: object, longest: int = _LONGEST) -> str:
 
 def _sentence(value: object) -> str:
     return _text(value, _LONGEST_SENTENCE)
-
-
-def _size(value: float | None) -> str:
-    size = float(value or 0)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} TiB"

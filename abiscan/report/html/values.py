@@ -130,13 +130,13 @@ class WheelView(Struct, frozen=True):
     word: str
     bad: bool
     reason: str
-    line: str
-    facts: tuple[tuple[str, str], ...]
-    target: tuple[tuple[str, str], ...]
-    requirements: tuple[str, ...]
     files: tuple[FileView, ...]
-    plain: int
-    unread: tuple[tuple[str, str], ...]
+    line: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    target: tuple[tuple[str, str], ...] = ()
+    requirements: tuple[str, ...] = ()
+    plain: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 class PlaceView(Struct, frozen=True):

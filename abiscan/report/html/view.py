@@ -10,7 +10,7 @@ from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, compatible_releases, loading_releases
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
-from abiscan.model.outcome import GateOutcome, outcomes_of
+from abiscan.model.outcome import GateOutcome
 from abiscan.model.platforms import loading_words, system_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
@@ -20,7 +20,7 @@ from abiscan.report.html.file_view import STRINGS, file_view, ranges_words
 from abiscan.report.html.merged import failing_rules, merged_causes, noted_rules
 from abiscan.report.html.release_rows import release_map
 from abiscan.report.html.trends import trends_of
-from abiscan.report.html.values import FileView, PageView, WheelView
+from abiscan.report.html.values import FileView, PageView, RuleView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit, refused_by, units_of, wheel_view
 from abiscan.report.order import WORST_FIRST, sorted_artifacts
 from abiscan.report.summary import Summary, common_target, summary_of
@@ -49,6 +49,7 @@ def page_view(
     )
     named = [wheel for wheel in wheels if wheel.title]
     target = common_target(artifacts, report.torch_build)
+    failing, noted = failing_rules(report, artifacts), noted_rules(report, artifacts)
     return PageView(
         report=report,
         title=_title(report, files),
@@ -57,12 +58,12 @@ def page_view(
         together=_together(units, together, machines_of(artifacts)),
         target=f"torch {target.version}" if target is not None else None,
         target_facts=_target_facts(target),
-        tallies=_tallies(report, counts, artifacts),
+        tallies=_tallies(report, counts, failing, noted),
         causes=tuple(merged_causes(artifacts, report.cause_pages)),
         heat=release_map(units, wheels, files, artifacts),
         apart=tuple(w.title for w in wheels if w.title and not any(artifacts[f.number].releases for f in w.files)),
-        failing=tuple(failing_rules(report, artifacts)),
-        noted=tuple(noted_rules(report, artifacts)),
+        failing=tuple(failing),
+        noted=tuple(noted),
         wheels=wheels,
         files=files,
         imports=sum(len(a.imports) for a in artifacts),
@@ -194,17 +195,15 @@ _FILE_WORDS = {
 
 
 def _tallies(
-    report: Report, counts: Summary, artifacts: Sequence[ArtifactReport]
+    report: Report, counts: Summary, failing: Sequence[RuleView], noted: Sequence[RuleView]
 ) -> tuple[tuple[str, str, int, str], ...]:
     """(class, words, number, id of the section that lists them, or empty) for each outcome."""
-    outcomes = Counter(outcomes_of(report).values())
-    loads = loading_words(machines_of(artifacts))
+    loads = loading_words(machines_of(report.artifacts))
     of_files = {**_FILE_WORDS, GateOutcome.LOADS: (f"file {loads.one}", f"files {loads.many}")}
     found = []
-    for outcome in GateOutcome:
+    for outcome, number in counts.outcomes.items():
         words = of_files.get(outcome, (f"file {verdict_words(outcome)}", f"files {verdict_words(outcome)}"))
-        found.append((outcome.value, words[outcomes[outcome] != 1], outcomes[outcome], "wheels"))
-    failing, noted = failing_rules(report, artifacts), noted_rules(report, artifacts)
+        found.append((outcome.value, words[number != 1], number, "wheels"))
     for severity, number in counts.findings.items():
         section = "findings" if severity.at_least(report.fail_on) and failing else "noted" if noted else ""
         found.append((severity.value, f"{severity.value} finding{'s' * (number != 1)}", number, section))

@@ -64,11 +64,8 @@ def wheel_view(
     if container is None:
         (only,) = inside
         (outcome,) = outcomes.values()
-        reason = _reason([artifacts[n] for n in unit.files]) if only.bad else ""
-        return WheelView(
-            *(number, anchor, "", only.display, outcome.value, verdict_words(outcome, machines), only.bad, reason),
-            *("", (), (), (), (only,), 0, ()),
-        )
+        word, reason = verdict_words(outcome, machines), _reason([artifacts[n] for n in unit.files]) if only.bad else ""
+        return WheelView(number, anchor, "", only.display, outcome.value, word, only.bad, reason, (only,))
     unread = tuple(
         (e.path, e.message)
         for e in report.errors
