@@ -20,6 +20,18 @@ class UsageError(AbiscanError):
     """The command line or a configuration file is invalid or names something that does not exist (exit status 2)."""
 
 
+def require_modules(message: str, *modules: str) -> None:
+    """Check that optional dependencies are installed.
+
+    Raises:
+        UsageError: one is missing; `message` has the command that installs it.
+    """
+    import importlib.util
+
+    if any(importlib.util.find_spec(module) is None for module in modules):
+        raise UsageError(message)
+
+
 class UnreadableFile(AbiscanError):  # noqa: N818 - named after the event, as FileNotFoundError
     """A file exists but cannot be used: truncated, corrupt, another format, no permission.
 

@@ -134,24 +134,34 @@ def fetch_wheel(target: str, pythons: Sequence[str], machine: str, *, quiet: boo
         if found.unreachable or "No matching distribution" not in found.reason:
             break
     assert found is not None
-    if found.unreachable:
-        why = found.reason if found.stopped else "the package index of pip does not answer"
-        raise AbiscanError(f"{target}: {why}: name a local wheel, or try again")
-    if "No matching distribution" not in found.reason:
-        raise AbiscanError(f"{target}: could not be fetched (pip: {found.reason})")
+    if found.unreachable or "No matching distribution" not in found.reason:
+        raise _failure(found, target, "the package index of pip", found.reason)
     from abiscan.model.platforms import platform_of
 
-    which = ", ".join(_dotted(each) for each in sorted(pythons, key=lambda each: (len(each), each)))
-    hint = (
-        f"available are {offered}"
-        if offered
-        else "no version has one: check the name; a project with sources only is not "
-        "fetched, because building it runs its code"
-    )
+    which = ", ".join(f"{each[0]}.{each[1:]}" for each in sorted(pythons, key=lambda each: (len(each), each)))
+    hint = f"available are {offered}" if offered else _NO_VERSION
     raise UsageError(
         f"{target}: no wheel for {platform_of(machine).shown} in the package index of pip (asked for CPython {which}); "
         f"{hint}"
     )
+
+
+_NO_VERSION = (
+    "no version has one: check the name; a project with sources only is not fetched, because building it runs its code"
+)
+
+
+def _failure(found: Fetched, target: str, server: str, reason: str) -> AbiscanError:
+    """The error of a download that failed.
+
+    Args:
+        server: its name in a sentence.
+        reason: of pip, without secrets.
+    """
+    if found.unreachable:
+        why = found.reason if found.stopped else f"{server} does not answer"
+        return AbiscanError(f"{target}: {why}: name a local wheel, or try again")
+    return AbiscanError(f"{target}: could not be fetched (pip: {reason})")
 
 
 def _of_url(url: str, quiet: bool) -> str:
@@ -176,10 +186,7 @@ def _of_url(url: str, quiet: bool) -> str:
     python = python or _pythons(None)[0].removesuffix("t")
     found, path = _download(url, _place(url), python, platforms, abis, quiet=quiet)
     if path is None:
-        if found.unreachable:
-            why = found.reason if found.stopped else "the server does not answer"
-            raise AbiscanError(f"{shown}: {why}: name a local wheel, or try again")
-        raise AbiscanError(f"{shown}: could not be fetched (pip: {found.reason.replace(url, shown)})")
+        raise _failure(found, shown, "the server", found.reason.replace(url, shown))
     return path
 
 
@@ -242,7 +249,3 @@ def _pythons(python: str | None) -> list[str]:
     here = environment.version if environment is not None else None
     own = [] if here is None else [f"{here.major}{here.minor}{'t' if here.free_threaded else ''}"]
     return list(dict.fromkeys((*own, *PYTHONS)))
-
-
-def _dotted(version: str) -> str:
-    return f"{version[0]}.{version[1:]}"

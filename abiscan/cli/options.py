@@ -244,31 +244,33 @@ def policy_of(line: CommandLine) -> tuple[Policy, tuple[str, ...]]:
     from msgspec.structs import replace
 
     policy, notes = _configured(line.config)
+    changes: dict[str, object] = {}
     if line.fail_on is not None:
         from abiscan.gate.config import parse_fail_on
 
-        policy = replace(policy, fail_on=parse_fail_on(line.fail_on))
+        changes["fail_on"] = parse_fail_on(line.fail_on)
     if line.imports is not None:
-        policy = replace(policy, imports_shown="unresolved" if line.imports == "unresolved" else "all")
-    select, ignore = rules_of(line.select, "--select"), rules_of(line.ignore, "--ignore")
-    if select or ignore:
-        policy = replace(policy, select=select, ignore_rules=ignore)
+        changes["imports_shown"] = line.imports
+    if line.select or line.ignore:
+        select, ignore = rules_of(line.select, "--select"), rules_of(line.ignore, "--ignore")
+        changes |= {"select": select, "ignore_rules": ignore}
     if line.baseline is not None:
-        policy = replace(policy, baseline=line.baseline, baseline_found=False)
+        changes |= {"baseline": line.baseline, "baseline_found": False}
     if line.allow_stale:
-        policy = replace(policy, allow_stale=True)
+        changes["allow_stale"] = True
     if line.require_torch is not None:
         from abiscan.gate.requirements import parse_require_torch
 
         parse_require_torch(line.require_torch)
-        policy = replace(policy, require_torch=line.require_torch)
+        changes["require_torch"] = line.require_torch
     if line.require_stable_abi is not None:
-        version = line.require_stable_abi
-        if version != "any":
+        version = None if line.require_stable_abi == "any" else line.require_stable_abi
+        if version is not None:
             from abiscan.gate.requirements import parse_stable_abi
 
             parse_stable_abi(version)
-        policy = replace(policy, require_stable_abi=True, stable_abi_version=None if version == "any" else version)
+        changes |= {"require_stable_abi": True, "stable_abi_version": version}
+    policy = replace(policy, **changes) if changes else policy
     if policy.require_torch is not None or policy.stable_abi_version is not None:
         from abiscan.gate.requirements import check_known
         from abiscan.releases import open_index

@@ -10,7 +10,7 @@ import click
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.output import note, write
 from abiscan.cli.parameters import CommandGroup, require_posix, select_options
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, require_modules
 from abiscan.model.platforms import OperatingSystem
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from abiscan.registry.unit import Unit
 
+_MISSING = "`registry` needs more packages; run: pip install 'abiscan[registry]'"
 # Options that both scans have. A run is over many wheels and releases, not over this machine.
 _SHARED = ("gpu", "driver", "fail_on", "select", "ignore", "require_torch", "config", "quiet")
 _TORCH = "Check against: a release, or declared (default: declared)."
@@ -82,10 +83,10 @@ def scan(
     """
     from msgspec.structs import replace
 
-    from abiscan.cli.registry_run import require_module, run_registry, work_of
+    from abiscan.cli.registry_run import run_registry, work_of
     from abiscan.inputs import read_target_list
 
-    require_module("pyarrow")
+    require_modules(_MISSING, "pyarrow")
     from abiscan.registry.stored_facts import FactsOf
     from abiscan.registry.unit import units_of
 
@@ -135,9 +136,9 @@ def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) ->
 
     Uses the facts stored in DIR; reads no wheel.
     """
-    from abiscan.cli.registry_run import require_module, run_registry, work_of
+    from abiscan.cli.registry_run import run_registry, work_of
 
-    require_module("pyarrow")
+    require_modules(_MISSING, "pyarrow")
     from abiscan.registry.run_folder import all_wheels, runs_of, runs_with_tables
     from abiscan.registry.run_units import run_key_of
     from abiscan.registry.stored_facts import FactsOf
@@ -184,9 +185,8 @@ def runs(ctx: click.Context, /, directory: str, compare: tuple[str, str] | None,
 
     With --compare, exit status 1 if a wheel has a worse verdict.
     """
-    from abiscan.cli.registry_run import require_module
 
-    require_module("pyarrow")
+    require_modules(_MISSING, "pyarrow")
     from abiscan.cli.registry_runs import print_changes, print_runs, prune
 
     if compare is not None and keep is not None:
@@ -211,9 +211,8 @@ def dashboard(directory: str, run: str | None, output: str | None) -> None:
 
     The SQL views behind it are written to DIR/dashboard.sql.
     """
-    from abiscan.cli.registry_run import require_module
 
-    require_module("duckdb")
+    require_modules(_MISSING, "duckdb")
     from abiscan.registry.dashboard_view import dashboard_view, sql
     from abiscan.report.dashboard import render
 

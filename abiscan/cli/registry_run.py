@@ -131,18 +131,6 @@ def work_of(line: CommandLine) -> Work:
     return Work(options, policy, today() if policy.ignores else None)
 
 
-def require_module(module: str) -> None:
-    """Check that an optional dependency is installed.
-
-    Raises:
-        UsageError: it is missing; the message has the install command.
-    """
-    import importlib.util
-
-    if importlib.util.find_spec(module) is None:
-        raise UsageError("`registry` needs more packages; run: pip install 'abiscan[registry]'")
-
-
 def now() -> str:
     """UTC with milliseconds: orders the runs of one second."""
     import datetime

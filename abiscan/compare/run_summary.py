@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
-
 from abiscan.compare.compat import intersect_compatibility
 from abiscan.compare.scope import ComparedScope, files_by_place
 from abiscan.compare.scope_compatibility import compared
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.finding import Severity
 from abiscan.model.history import RunSummary, WheelSummary
+from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
 from abiscan.wheel.requirement_lines import normal_name
-
-
-class _CheckedBuild(Struct, frozen=True):
-    """A build that the files of the run were checked against."""
-
-    key: str
-    torch: str
-    variant: str
 
 
 def find_run_compatibility(report: Report) -> CompatReport:
@@ -50,13 +41,13 @@ def summarise_run(report: Report, together: CompatReport, label: str) -> RunSumm
     return RunSummary(label, report.verdict, tuple(wheels))
 
 
-def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_CheckedBuild, ...]]:
+def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[ReleaseVerdict, ...]]:
     """Architecture -> builds, from its first checked file: all files of an architecture are checked against the same
     builds."""
-    found: dict[str, tuple[_CheckedBuild, ...]] = {}
+    found: dict[str, tuple[ReleaseVerdict, ...]] = {}
     for file in files:
-        if file.releases and file.machine is not None and file.machine not in found:
-            found[file.machine] = tuple(_CheckedBuild(r.build, r.torch, r.variant) for r in file.releases)
+        if file.releases and file.machine is not None:
+            found.setdefault(file.machine, tuple(file.releases))
     return found
 
 

@@ -28,7 +28,7 @@ from abiscan.wheel.tags import (
 
 
 class NamedBuild(Protocol):
-    """A known build of torch, see `releases.Build`: unique key, public version, variant."""
+    """A known build of torch, see `releases.Build` and `ReleaseVerdict`: unique key, public version, variant."""
 
     @property
     def key(self) -> str: ...

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from abiscan.errors import UnreadableFile, UsageError
+from abiscan.errors import UnreadableFile, UsageError, require_modules
 from abiscan.inputs import file_kind
 from abiscan.inputs.remote_file import RemoteFile, is_checked_wheel, named, shown, words
 from abiscan.model.report import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A scheme of RFC 3986, 3.1.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_EXTRA = "pip install 'abiscan[registry]'"
+_MISSING = "reading from a server needs packages that are not installed: pip install 'abiscan[registry]'"
 
 
 def is_remote(target: str) -> bool:
@@ -61,14 +61,14 @@ def remote_files(target: str, latest: int | None = None) -> Iterator[RemoteFile 
             return
         from abiscan.inputs.package_index import listed
 
-        _needs("requests", "pypi_simple")
+        require_modules(_MISSING, "requests", "pypi_simple")
         yield from listed(target, latest)
     else:
         yield from _in_store(target)
 
 
 def _in_store(target: str) -> Iterator[RemoteFile]:
-    _needs("fsspec")
+    require_modules(_MISSING, "fsspec")
     import fsspec
 
     from abiscan.inputs.read_rate import LIMITS, within
@@ -103,18 +103,11 @@ def open_remote(file: RemoteFile, *, whole: bool = False) -> RangedBytes | Whole
         UnreadableFile: it does not exist, the server fails, or its hash differs from that of the index.
     """
     if urlsplit(file.url).scheme in ("http", "https"):
-        _needs("requests")
+        require_modules(_MISSING, "requests")
         from abiscan.inputs.http_bytes import open_http
 
         return open_http(file, whole=whole)
-    _needs("fsspec")
+    require_modules(_MISSING, "fsspec")
     from abiscan.inputs.ranged_bytes import open_stored
 
     return open_stored(file, whole=whole)
-
-
-def _needs(*modules: str) -> None:
-    import importlib.util
-
-    if any(importlib.util.find_spec(module) is None for module in modules):
-        raise UsageError(f"reading from a server needs packages that are not installed: {_EXTRA}")

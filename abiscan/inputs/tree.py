@@ -78,12 +78,7 @@ def expand_file(path: str, display: str, options: Options, facts: ContainerFacts
     form = None if file_kind.is_binary(head) else file_kind.archive_form(head)
     if form is not None and not file_kind.named_like_shared_object(display):
         if options.archives:
-            from abiscan.inputs.archives import expand_archive
-            from abiscan.inputs.members import MemberPlace
-
-            yield from expand_archive(
-                FileBytes(host, display, options.progress), form, MemberPlace(display, None, 1), options
-            )
+            yield from _expand_archive(host, display, form, options)
         return
     kind = _named_kind(display, head)
     if kind is None:
@@ -97,6 +92,13 @@ def expand_file(path: str, display: str, options: Options, facts: ContainerFacts
     artifact = Artifact(display, None, kind, size, group, path, None, DiskContent(host))
     group.add(artifact)
     yield artifact
+
+
+def _expand_archive(host: str, display: str, form: str, options: Options) -> Expanded:
+    from abiscan.inputs.archives import expand_archive
+    from abiscan.inputs.members import MemberPlace
+
+    return expand_archive(FileBytes(host, display, options.progress), form, MemberPlace(display, None, 1), options)
 
 
 def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
@@ -113,14 +115,14 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
     archives: list[tuple[str, str, str]] = []
     skipped_links = 0
     files = options.files
-    root = files.real(path)
+    root = files.real(path).rstrip("/") + "/"
     above = "" if display == "." else display
     for full, relative, is_link in _walk(path, display, options, errors):
         shown = posixpath.join(above, relative)
         if is_link:
             target = files.real(full)
-            if target.startswith(root.rstrip("/") + "/"):
-                group.aliases[full] = os.path.join(path, target[len(root.rstrip("/")) + 1 :])
+            if target.startswith(root):
+                group.aliases[full] = os.path.join(path, target.removeprefix(root))
             elif file_kind.named_like_shared_object(relative):
                 skipped_links += 1
             elif file_kind.named_like_archive(relative):
@@ -156,10 +158,7 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
     yield from errors
     yield from group
     for host, shown, form in archives if options.archives else ():
-        from abiscan.inputs.archives import expand_archive
-        from abiscan.inputs.members import MemberPlace
-
-        yield from expand_archive(FileBytes(host, shown, options.progress), form, MemberPlace(shown, None, 1), options)
+        yield from _expand_archive(host, shown, form, options)
     if not errors and not len(group) and not archives:
         from abiscan.inputs.members import MemberPlace, nothing_found
 

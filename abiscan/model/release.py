@@ -50,6 +50,11 @@ class ReleaseVerdict(Struct, frozen=True):
     reason: str
 
     @property
+    def key(self) -> str:
+        """`build`, as of a build of the release index."""
+        return self.build
+
+    @property
     def name(self) -> str:
         """`2.6.0+cu124`."""
         return f"{self.torch}+{self.variant}" if self.variant else self.torch

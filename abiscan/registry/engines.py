@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.child_processes import safe_workers
-from abiscan.errors import AbiscanError, UsageError
+from abiscan.errors import AbiscanError, UsageError, require_modules
 from abiscan.registry.journal import Record, serialize_outcome
 from abiscan.registry.scan_unit import Work, Worker, failed
 from abiscan.registry.threads import interrupts_masked
@@ -57,19 +57,12 @@ def engine_of(name: str, jobs: int) -> Engine:
     """
     kind, _, address = name.partition(":")
     if kind == "local" and not address:
-        _needs("pebble", "registry")
+        require_modules("this needs pebble, which is not installed: pip install 'abiscan[registry]'", "pebble")
         return partial(_local, jobs)
     if kind == "ray":
-        _needs("ray", "ray")
+        require_modules("this needs ray, which is not installed: pip install 'abiscan[ray]'", "ray")
         return partial(_ray, address or None, jobs)
     raise UsageError(f"--engine {name}: local, ray or ray:ADDRESS")
-
-
-def _needs(module: str, extra: str) -> None:
-    import importlib.util
-
-    if importlib.util.find_spec(module) is None:
-        raise UsageError(f"this needs {module}, which is not installed: pip install 'abiscan[{extra}]'")
 
 
 _worker: list[Worker] = []

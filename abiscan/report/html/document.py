@@ -10,13 +10,18 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from abiscan.errors import UsageError
+from abiscan.errors import require_modules
 from abiscan.report.cause_text import SITUATIONS
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.markdown_table import read_table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 def document(
@@ -33,22 +38,11 @@ def document(
     Raises:
         UsageError: Jinja2 is not installed.
     """
-    try:
-        import jinja2
-        import markupsafe
-    except ImportError:
-        raise UsageError("the HTML report needs Jinja2: pip install abiscan") from None
+    require_modules("the HTML report needs Jinja2: pip install abiscan", "jinja2")
+    import jinja2
+    import markupsafe
 
-    def resource(name: str) -> str | None:
-        """A file of the page's own folder, else of this one."""
-        for package in dict.fromkeys((folder, __package__)):
-            file = resources.files(package).joinpath(name)
-            if file.is_file():
-                text = file.read_text(encoding="utf-8")
-                # Indentation would be a tenth of a large page. What a `pre` shows comes from values.
-                return re.sub(r"(?m)^[ \t]+", "", text) if name.endswith(".html") else text
-        return None
-
+    resource = partial(_read_resource, tuple(dict.fromkeys((folder, __package__))))
     styles = (resource("style.css") or "") + (resource("more.css") or "")
     scripts = (resource("page.js") or "") + (resource(script) or "")
     environment = jinja2.Environment(
@@ -61,19 +55,8 @@ def document(
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
 
-    def prose(text: str, shown: Callable[[str], str] = printable) -> markupsafe.Markup:
-        """Text in backticks as code; everything is escaped."""
-        pieces = shown(text).split("`")
-        if len(pieces) % 2 == 0:
-            return markupsafe.escape("`".join(pieces))
-        wrapped = (
-            markupsafe.Markup("<code>{}</code>").format(piece) if number % 2 else markupsafe.escape(piece)
-            for number, piece in enumerate(pieces)
-        )
-        return markupsafe.Markup("").join(wrapped)
-
-    environment.filters["prose"] = prose
-    environment.filters["prose_lines"] = lambda text: prose(text, printable_lines)
+    environment.filters["prose"] = lambda text: _prose(printable(text))
+    environment.filters["prose_lines"] = lambda text: _prose(printable_lines(text))
     environment.filters["lines"] = lambda text: markupsafe.escape(printable_lines(text))
     environment.filters["table"] = read_table
     # Macros see only globals.
@@ -86,6 +69,29 @@ def document(
         style=markupsafe.Markup(styles),
         script=markupsafe.Markup(scripts),
         data=markupsafe.Markup(_packed(data)),
+    )
+
+
+def _read_resource(folders: Sequence[str], name: str) -> str | None:
+    """The text of a file in the first of the packages that has it."""
+    for package in folders:
+        file = resources.files(package).joinpath(name)
+        if file.is_file():
+            text = file.read_text(encoding="utf-8")
+            # Indentation would be a tenth of a large page. What a `pre` shows comes from values.
+            return re.sub(r"(?m)^[ \t]+", "", text) if name.endswith(".html") else text
+    return None
+
+
+def _prose(text: str) -> Markup:
+    """Printable text with code in backticks; everything is escaped."""
+    from markupsafe import Markup, escape
+
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if number % 2 else escape(piece) for number, piece in enumerate(pieces)
     )
 
 
