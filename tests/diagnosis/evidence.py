@@ -411,10 +411,7 @@ def _another_build(case: Case, _fields: Fields) -> bool:
 
 # What would show a sentence that no fixture shows; in CI an installed CPU build shows those of CPU_BUILD.
 CPU_BUILD = "an installed CPU build"
-_BEFORE_INDEX = "a torch before the index"
 _NO_RELEASE = "a torch that is no release of the index"
-_TORCH_1_13 = "a library of torch 1.13 alone"
-_NEWER_MKL = "torch's own libraries beside a newer MKL"
 _PUBLISHED_WHEEL = "a published wheel, of the corpus"
 _CUDA_HERE = "CUDA's libraries on this machine"
 _SYSTEM_AGE = "a system of a certain age"
@@ -441,11 +438,6 @@ SENTENCES = (
         lambda c, f: _all_after(c, f["release"]),
     ),
     Sentence(
-        "{label} is older than {first}, the first indexed release: whether it exports the symbol is unknown.",
-        lambda c, _: _order(c.torch) < _order(c.known[0]),
-        needs=_BEFORE_INDEX,
-    ),
-    Sentence(
         "{label} is newer than {release}, the last release that exports {shown}.",
         lambda c, f: _all_before(c, f["release"]),
     ),
@@ -455,11 +447,6 @@ SENTENCES = (
         "No known release exports a similar function: it is from a torch before {first} or after {last}, or not from "
         "torch.",
         _nothing_alike,
-    ),
-    Sentence(
-        "{label} is older than the index: the file may be built for an older or a newer torch.",
-        lambda c, _: _order(c.torch) < _order(c.known[0]),
-        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "{label} has that version but does not export it: it is a different build (source, conda, NGC, another "
@@ -476,15 +463,6 @@ SENTENCES = (
         "Against it: {label} is a nightly before {release} and may already export the symbol.",
         lambda c, f: _order(c.torch)[:3] == _order(f["release"])[:3] and _order(c.torch) < _order(f["release"]),
         needs=_NO_RELEASE,
-    ),
-    Sentence(
-        "The build of torch {torch} on PyPI, for CUDA 10.2 or older, does not ship it.",
-        lambda c, _: _order(c.torch) < _order("1.13.0"),
-        needs=_TORCH_1_13,
-    ),
-    Sentence(
-        "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it.",
-        needs=_TORCH_1_13,
     ),
     Sentence(
         "Against it: its git revision {revision} is that of the release.",
@@ -509,22 +487,6 @@ SENTENCES = (
     Sentence("Differences: {marks}."),
     Sentence("The file imports {shown} with {mine}; {where} exports it with {theirs}.", _other_string),
     Sentence("Exported symbol: {twin}", lambda c, f: _string_of(f["twin"]) != _string_of(c.name)),
-    Sentence(
-        "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
-        lambda c, _: _order(c.torch) < _order(c.known[0]),
-        needs=_BEFORE_INDEX,
-    ),
-    Sentence(
-        "{label} is older than the index: if it exports the function, it uses the other std::string, as torch from "
-        "conda-forge and NVIDIA images does.",
-        lambda c, _: _order(c.torch) < _order(c.known[0]) and _string_of(c.name) == "old",
-        needs=_BEFORE_INDEX,
-    ),
-    Sentence(
-        "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol.",
-        lambda c, _: _order(c.torch) < _order("2.7.0.dev0") and _string_of(c.name) == "new",
-        needs=_BEFORE_INDEX,
-    ),
     Sentence("{label} exports neither form.", _exports_neither),
     Sentence("{label} exports neither mangling.", _exports_neither),
     Sentence("Against it: {label} is also built with {mine}.", lambda c, f: _target_string(c, f["mine"])),
@@ -587,11 +549,6 @@ SENTENCES = (
     Sentence(
         "{label} exports functions of the class ({twin}), not its {what}.",
         lambda c, f: bool(c.has(f["twin"])) and not c.has(c.name),
-    ),
-    Sentence(
-        "{label} is older than the index: whether it exports the class's functions is not known.",
-        lambda c, _: _order(c.torch) < _order(c.known[0]),
-        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "Since torch 2.7, libtorch_python exports only symbols that are marked TORCH_PYTHON_API.",
@@ -710,27 +667,6 @@ SENTENCES = (
         lambda _c, f: ACCELERATOR_LIBRARIES.get(f["deep"]) == f["gpu"],
     ),
     Sentence("torch {other} ships it.", _shipped),
-    Sentence(
-        "CUDA 11 builds of torch up to {release} ship it; on PyPI these are torch {other}.",
-        lambda c, f: (
-            _shipped(c, f)
-            and not any(
-                (build.cuda or "").startswith("11.")
-                for build in c.builds
-                if _order(build.torch) < min(map(_order, spans(f["other"], c.known)))
-            )
-        ),
-        needs=_TORCH_1_13,
-    ),
-    Sentence(
-        "{mangled} belongs to Intel's ITT notification library: torch from conda channels expects it in MKL.",
-        lambda c, _: c.name.startswith("iJIT_"),
-        needs=_NEWER_MKL,
-    ),
-    Sentence(
-        "MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with.",
-        needs=_NEWER_MKL,
-    ),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
     Sentence("The loader did not find {soname}.", lambda c, f: c.installed and _not_found(c, f)),
     Sentence(
