@@ -3,14 +3,11 @@ other vendor."""
 
 from __future__ import annotations
 
-from functools import partial
-
-from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.ranking import Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling.canonical import to_cuda
-from abiscan.model.cause import CauseId
 from abiscan.ownership.torch_names import accelerator_of
 
 # Prefixes that hipify writes in file names, and names of ROCm variants.
@@ -42,78 +39,42 @@ def _is_hip(missing: MissingName) -> bool:
 
 def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
-    vendor = "ROCm" if hip else "CUDA"
-    if missing.libraries:
-        evidence = [
-            f"{missing.shown} is exported by {missing.libraries[0]}, which only {vendor} builds of torch contain."
-        ]
-    else:
-        evidence = [f"{missing.shown} is named like the symbols of torch's {vendor} builds."]
-    if target is None:
-        evidence.append(
-            "Check whether the installed torch is a CPU build: `python -c 'import torch; print(torch.version.cuda)'`."
-        )
-        score = 0.4
-    elif target.variant == "cpu" or (target.cuda is None and target.hip is None and not target.variant):
-        evidence.append(f"{missing.target_label} is a CPU build.")
-        score = 0.95
-        if missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER):
-            score = 0.81
-            evidence.append(missing.exported_text)
-    else:
+    if target is not None and target.variant != "cpu" and (target.cuda or target.hip or target.variant):
         return
-    yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, tuple(evidence), partial(_install, missing, hip))
-
-
-def _install(missing: MissingName, hip: bool) -> str:
-    if not hip:
-        return torch_fixes.gpu_build(missing)
-    version = f"=={missing.target.version}" if missing.target is not None else ""
-    return (
-        f"Install a ROCm build of torch{version}: add the wheel index of its variant, "
-        "rocm6.2 (or the ROCm on this machine), to pip install.\n"
-        "or install the CPU wheel of the extension."
+    elsewhere = target is not None and missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER)
+    yield from row_causes(
+        "gpu-build-lacking",
+        missing,
+        score=0.4 if target is None else 0.81 if elsewhere else 0.95,
+        library=next(iter(missing.libraries), ""),
+        vendor="ROCm" if hip else "CUDA",
+        elsewhere=elsewhere,
     )
 
 
 def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
-    rocm_target = None if target is None else target.hip is not None or target.variant.startswith("rocm")
-    rocm_file = any(word in missing.file.path.lower() for word in _ROCM_FILE)
+    on_rocm = target is not None and (target.hip is not None or target.variant.startswith("rocm"))
     if hip:
-        evidence = [f"{missing.shown} is a symbol that hipify generates for ROCm builds."]
-        if rocm_target is False:
-            evidence.append(
-                f"{missing.target_label} is not a ROCm build; CUDA builds call the same API c10::cuda and at::cuda."
-            )
-            score = 0.85
-        else:
-            score = 0.5 if rocm_target else 0.55
-            evidence.append("ROCm builds up to 2.10 export c10::hip; later ones also or only export c10::cuda.")
         neutral = missing.cxx.gpu_neutral if missing.cxx is not None else ""
         counterpart = next((form for form in missing.related if form.parsed.gpu_neutral == neutral), None)
-        if counterpart is not None:
-            where, name = counterpart.where, counterpart.parsed.qualified
-            evidence.append(f"Its CUDA counterpart is exported by torch {where}: {name}.")
-        elif missing.related:
-            evidence.append(f"The CUDA function has other parameters in torch {missing.related[0].where}.")
-    else:
-        evidence = [f"{missing.shown} is a symbol of CUDA builds."]
-        if rocm_target:
-            evidence.append(f"{missing.target_label} is a ROCm build: most ROCm builds export c10::hip instead.")
-            score = 0.88
-        elif rocm_target is None and rocm_file:
-            evidence.append("The file name marks it as a ROCm build.")
-            score = 0.66
-        elif rocm_target is None:
-            score = 0.25
-        elif rocm_file:
-            score = 0.45
-        else:
-            return
-    fix = (
-        "Build it with hipify: torch.utils.cpp_extension.CUDAExtension runs hipify on "
-        "the sources; in CMake, hipify_torch.\n"
-        f"Then rebuild it with the installed torch: {extension_fixes.rebuild(missing)}"
-    )
-    yield Candidate(CauseId.ROCM_NAMING, score, tuple(evidence), fix)
+        alike = counterpart or next(iter(missing.related), None)
+        yield from row_causes(
+            "symbol-of-hipify",
+            missing,
+            score=0.55 if target is None else 0.5 if on_rocm else 0.85,
+            on_rocm=on_rocm,
+            where="" if alike is None else alike.where,
+            counterpart="" if counterpart is None else counterpart.parsed.qualified,
+        )
+        return
+    of_rocm = any(word in missing.file.path.lower() for word in _ROCM_FILE)
+    if target is None or on_rocm or of_rocm:
+        of_file = 0.66 if of_rocm else 0.25
+        yield from row_causes(
+            "symbol-of-cuda-build",
+            missing,
+            score=0.88 if on_rocm else of_file if target is None else 0.45,
+            on_rocm=on_rocm,
+            of_rocm=of_rocm,
+        )

@@ -20,6 +20,7 @@ from abiscan.diagnosis.fixes import (
     file_package,
     package_commands,
     torch_commands,
+    torch_fixes,
     wheel_choice,
     wheel_rows,
 )
@@ -324,10 +325,7 @@ def install_beside_cuda(values: Values, missing: MissingName) -> str | None:
 
 def _indexed_variant(missing: MissingName) -> str:
     """The CUDA variant of the target's release on the package index for Linux on x86_64; empty if unknown."""
-    if missing.target is None or wheel_rows.platform_of(missing) != "linux_x86_64":
-        return ""
-    builds = missing.knowledge.released_builds(missing.target.version)
-    return next((each.variant for each in builds if each.cuda), "")
+    return torch_fixes.cuda_variant(missing) if wheel_rows.platform_of(missing) == "linux_x86_64" else ""
 
 
 def built_project(values: Values, missing: MissingName) -> str | None:

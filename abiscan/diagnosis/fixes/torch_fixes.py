@@ -83,17 +83,15 @@ def _of_build(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
     )
 
 
-def _cuda_variant(missing: MissingName, cuda: str) -> str:
+def cuda_variant(missing: MissingName, cuda: str = "") -> str:
     """The variant of the release on the package index, which published extensions are built for; empty if it is unknown
     or of another CUDA.
 
     Args:
         cuda: its major release; "" for any.
     """
-    releases, target = missing.knowledge.releases, missing.target
-    builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
-    of_cuda = (b for b in builds if b.cuda is not None and cuda in ("", b.cuda.partition(".")[0]))
-    return next((b.variant for b in of_cuda if target is not None and b.torch == target.version), "")
+    builds = () if missing.target is None else missing.knowledge.released_builds(missing.target.version)
+    return next((each.variant for each in builds if each.cuda and cuda in ("", each.cuda.partition(".")[0])), "")
 
 
 @kept_for_file
@@ -115,7 +113,7 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":
         cuda = toolkit.version.partition(".")[0]
-    torch, variant = missing.target_version, _cuda_variant(missing, cuda)
+    torch, variant = missing.target_version, cuda_variant(missing, cuda)
     command = (torch_commands.install_torch(torch, missing, cuda=cuda, variant=variant) if torch else None) or (
         f"pip install torch=={torch} --index-url https://download.pytorch.org/whl/{variant}" if variant else ""
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from abiscan.diagnosis.fixes import extension_fixes
+from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 
 Facts = Mapping[str, Callable[[Mapping[str, str], MissingName], str | bool | None]]
@@ -41,6 +41,8 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     "python": _python,
     # The commands that build the file of the error from source.
     "rebuild_file": extension_fixes.rebuild,
+    # The commands that install torch's GPU build, or the extension for its CPU build.
+    "install_gpu_build": torch_fixes.gpu_build,
     "project_release": lambda missing: missing.log.project_release,
     "is_nightly": lambda missing: missing.log.is_nightly,
 }
