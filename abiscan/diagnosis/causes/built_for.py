@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Final
 
-from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_ranges import torch_range
@@ -13,6 +14,7 @@ from abiscan.diagnosis.fixes.wheel_rows import releases_of, rows_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -69,79 +71,47 @@ def by_label(missing: MissingName) -> Candidates:
 
 def by_release(missing: MissingName) -> Candidates:
     """From the release of a package, if a text has both it and the installed torch, and the catalogue its wheels."""
-    package, target = package_commands.find_package(missing, missing.log.project or None), missing.target
+    package, at = (
+        package_commands.find_package(missing, missing.log.project or None),
+        versions.order(missing.target_version),
+    )
     release = missing.log.project_release
-    if package is None or package.name != missing.log.project or not release or target is None:
+    if package is None or package.name != missing.log.project or not release or at is None:
         return
-    known = [
-        ((versions.order(torch) or ())[:2], its)
-        for wheels in rows_of(package, missing)
-        for torch, its in releases_of(wheels).items()
-    ]
+    # A row has the last release for each torch.
+    rows = (releases_of(wheels).items() for wheels in rows_of(package, missing))
+    known = [((versions.order(torch) or ())[:2], its) for torch, its in chain.from_iterable(rows)]
+    install = "\n".join(package_commands.install(package, missing)) if known else ""
+    for kind, torch, its in _for_other_torch(release, at[:2], known):
+        commands = {"package": package.name, "torch": ".".join(map(str, torch)), "its": its, "install": install}
+        last = next((each for of, each in known if of == at[:2]), "")
+        yield from row_causes(
+            "release-for-other-torch", missing, commands=commands, release=release, last=last, kind=kind
+        )
+
+
+def _for_other_torch(
+    release: str, at: versions.Order, known: list[tuple[versions.Order, str]]
+) -> Iterator[tuple[str, versions.Order, str]]:
+    """Why a release is not for the torch of the target, with the torch that it, or a listed release near it, is for:
+    `older` or `newer`; `before` a release for an older torch; `behind` the last one for the target."""
     fitting = {torch for torch, its in known if f"{release}.".startswith(f"{its}.")}
-    at = (versions.order(target.version) or ())[:2]
-    # A release for the newest torch of the catalogue may load with a later one.
-    newest = max((torch for torch, _its in known), default=())
-    if not fitting and at:
-        yield from _before_release(package, release, known, missing)
-        yield from _after_release(package, release, known, missing)
-    if not fitting or not at or at in fitting or (at > newest and newest in fitting):
+    if fitting:
+        # A release for the newest torch of the catalogue may load with a later one.
+        newest = max(torch for torch, _its in known)
+        if max(fitting) < at and newest not in fitting:
+            yield "older", max(fitting), release
+        elif min(fitting) > at:
+            yield "newer", max(fitting), release
         return
-    is_older = max(fitting) < at
-    if not is_older and min(fitting) < at:
-        return
-    wanted = ".".join(map(str, max(fitting)))
-    evidence = (
-        f"{package.name} {release} is a release for torch {wanted}; the torch in the text is {missing.target_label}.",
-    )
-    fix = "\n".join((*package_commands.install(package, missing), f'or: pip install "torch=={wanted}.*"'))
-    cause = CauseId.BUILT_FOR_OLDER_TORCH if is_older else CauseId.BUILT_FOR_NEWER_TORCH
-    yield Candidate(cause, 0.88, evidence, fix)
-
-
-def _before_release(
-    package: Package, release: str, known: list[tuple[versions.Order, str]], missing: MissingName
-) -> Candidates:
-    """A release of which only a later one for an older torch is known. A row has the last release for each torch."""
-    at, its_order = (
-        (versions.order(missing.target.version) or ())[:2] if missing.target else (),
-        versions.order(release),
-    )
-    later = [
-        (torch, its) for torch, its in known if its_order and torch < at and its_order < (versions.order(its) or ())
-    ]
-    if later:
-        torch, its = min(later)
-        wanted = ".".join(map(str, torch))
-        evidence = (
-            f"{package.name} {its} is a release for torch {wanted}, and {release} is older; the torch in the text is "
-            f"{missing.target_label}.",
-        )
-        yield Candidate(
-            CauseId.BUILT_FOR_OLDER_TORCH, 0.7, evidence, "\n".join(package_commands.install(package, missing))
-        )
-
-
-def _after_release(
-    package: Package, release: str, known: list[tuple[versions.Order, str]], missing: MissingName
-) -> Candidates:
-    """A release after the last one for the target, up to that for a newer torch."""
-    at, its_order = (
-        (versions.order(missing.target.version) or ())[:2] if missing.target else (),
-        versions.order(release) or (),
-    )
-    last = next((its for torch, its in known if torch == at), None)
-    later = [(torch, its) for torch, its in known if torch > at and its_order <= (versions.order(its) or ())]
-    if last is None or not later or its_order <= (versions.order(last) or ()):
-        return
-    torch, its = min(later)
-    wanted = ".".join(map(str, torch))
-    evidence = (
-        f"{package.name} {last} is the last release for {missing.target_label}, {its} is one for torch {wanted}: "
-        f"{release} is for a newer torch than the one in the text.",
-    )
-    fix = "\n".join((*package_commands.install(package, missing), f'or: pip install "torch=={wanted}.*"'))
-    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.8, evidence, fix)
+    order = versions.order(release) or ()
+    earlier = [(torch, its) for torch, its in known if order and torch < at and order < (versions.order(its) or ())]
+    later = [(torch, its) for torch, its in known if torch > at and order <= (versions.order(its) or ())]
+    last = next((versions.order(its) or () for torch, its in known if torch == at), None)
+    if earlier:
+        yield "before", *min(earlier)
+    if later and last is not None and order > last:
+        yield "behind", *min(later)
 
 
 def _newer(missing: MissingName) -> Candidates:
