@@ -27,7 +27,8 @@ _PYTHON_LIBRARY = "libtorch_python"
 
 def causes(missing: MissingName) -> Candidates:
     """For a symbol that the target exports, or may export."""
-    if not missing.is_torch_name or missing.file.is_torch_itself or _android_app(missing):
+    # An app on Android has no Python and ships its libraries: only their releases can differ.
+    if not missing.is_torch_name or missing.file.is_torch_itself or extension_fixes.is_of_android(missing):
         return
     if missing.reference.before_torch:
         yield from row_causes("torch-not-yet-imported", missing, module=_module(missing))
@@ -119,12 +120,6 @@ def _base_score(missing: MissingName, python_only: bool) -> float:
         base -= 0.2
     # dyld names a library in most of its messages: few are about a file that does not link it.
     return base - 0.15 if missing.macho else base
-
-
-def _android_app(missing: MissingName) -> bool:
-    """Whether an Android app has the file. It has no Python and ships its libraries: only their releases can differ."""
-    path = missing.file.path
-    return path.startswith("/data/app/") and ("/lib/arm" in path or "/lib/x86" in path or ".apk" in path)
 
 
 def _may_be_global(missing: MissingName) -> bool:
