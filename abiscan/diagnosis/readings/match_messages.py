@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis.catalogue.load_messages import answer_of_id, finder_of_name
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS
-from abiscan.diagnosis.text.message_text import MOST_AROUND, Hit
+from abiscan.diagnosis.text.message_text import MOST_AROUND, Hit, bounds_around
 from abiscan.diagnosis.text.plain_forms import lower, plain_pattern, plain_word
 from abiscan.diagnosis.text.text_facts import may_match
 from abiscan.model.gpu_toolkits import capability_of_name, target_of_radeon
@@ -133,7 +133,7 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
         quote += after[0]
         _take(after, values)
     if message.line:
-        line = compiled(message.line, hit.plain).search(_line(hit))
+        line = _searched(message.line, hit.plain, _line(hit))
         if line is None:
             return None
         quote = line[0] or quote
@@ -142,7 +142,7 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
         around = _around(hit, message.around)
         unless, requires = message.unless, message.requires
         if hit.plain:
-            around = lower(around)
+            around = _lower(around)
             unless, requires = tuple(map(plain_word, unless)), tuple(map(plain_word, requires))
         if any(word in around for word in unless) or not all(word in around for word in requires):
             return None
@@ -194,11 +194,20 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     finder = finder_of_name(name)
     if not hit.plain and not _has_words_of(hit, finder):
         return None
-    search = compiled(finder.pattern, hit.plain).search
+    search = partial(_searched, finder.pattern, hit.plain)
     *line, widest = _windows(hit, message, finder)
     found = search(widest)
     # Most patterns match nowhere, and the line is part of the lines around it.
     return next(filter(None, map(search, line)), found) if found is not None else None
+
+
+# The words near each other in a long line, and the messages of one word, have the same parts of a text.
+@lru_cache(maxsize=512)
+def _searched(pattern: str, plain: bool, text: str) -> re.Match[str] | None:
+    return compiled(pattern, plain).search(text)
+
+
+_lower = lru_cache(maxsize=4)(lower)
 
 
 def _may_match(hit: Hit, message: Message) -> bool:
@@ -226,7 +235,8 @@ def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:
 
 
 def _line(hit: Hit) -> str:
-    return hit.before[-_BEFORE:] + hit.word + hit.rest[:_AFTER]
+    start, end = bounds_around(hit.at, hit.at + len(hit.word), _BEFORE, _AFTER)
+    return hit.text[max(start, hit.start) : min(end, hit.end)]
 
 
 # The finders of one hit have few numbers of lines.

@@ -1,7 +1,8 @@
 """Converts pasted text to plain lines, and extracts the bounded surroundings of a word.
 
 Everything that is parsed is bounded here: a line to `_LINE` characters, its surroundings to a few lines and
-`MOST_AROUND` characters. So the work per word is bounded, and that for a text is linear in its length."""
+`MOST_AROUND` characters. So the work per word is bounded, and that for a text is linear in its length. Words that are
+near each other in a long line have the same bounds: what is searched for one of them is known for the next."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from msgspec import Struct
 
 # Characters of a line on either side of a word. Compilers emit no mangled names beyond 4,096.
 _LINE: Final = 6_144
+# The bounds in a long line are multiples of this.
+_STEP: Final = 2_048
 # Lines around a hit that are its context (compiler notes, Dynamo's explanation, last frame of a traceback), and
 # characters.
 _CONTEXT: Final = 12
@@ -156,6 +159,12 @@ _IN_WINDOWS_PATH = re.compile(
 )
 
 
+def bounds_around(start: int, end: int, before: int, after: int) -> tuple[int, int]:
+    """The bounds of a part of a text with at least so many characters before and after another one."""
+    low, high = start - before, end + after
+    return max(0, low - low % _STEP), high + -high % _STEP
+
+
 class Hit(Struct, frozen=True):
     """A found word: the whole text, and the bounds of its line; `plain` if it is in plain form (`plain_forms.py`)."""
 
@@ -169,7 +178,8 @@ class Hit(Struct, frozen=True):
     @classmethod
     def of(cls, text: str, at: int, word: str, *, plain: bool = False) -> Hit:
         r"""The word at an offset, with its line. An escaped `\n` of JSON or Python's repr ends a line too."""
-        low, high = max(0, at - _LINE), min(len(text), at + len(word) + _LINE)
+        low, high = bounds_around(at, at + len(word), _LINE, _LINE)
+        high = min(len(text), high)
         start = max(text.rfind("\n", low, at) + 1, low)
         written = text.rfind("\\n", start, at)
         while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:

@@ -40,7 +40,7 @@ def unwrapped(text: str) -> str:
 
 def lower(text: str) -> str:
     """A text of the same length, in lower-case ASCII letters."""
-    return text.translate(_LOWER)
+    return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 @cache
