@@ -113,16 +113,10 @@ def _fix(
     apply: bool,
     force: bool,
 ) -> int:
-    missing = next((path for path in paths if not os.path.exists(path)), None)
-    if missing is not None:
-        raise UsageError(f"{missing}: no such file or directory")
     from abiscan.source.rewrites import STUB_RULE
     from abiscan.source.rewrites.rewrite_tree import rewrite_tree
-    from abiscan.source.source_tree import is_source
 
-    other = next((path for path in paths if not os.path.isdir(path) and not is_source(path)), None)
-    if other is not None:
-        raise UsageError(f"{other}: not a source file; pass C++, CUDA or HIP sources, or a directory of them")
+    _check_paths(paths)
     found: list[Rewritten] = []
     errors: list[str] = []
     for path in paths:
@@ -152,6 +146,16 @@ def _fix(
         shown = shlex.quote(safe(os.path.relpath(folder)))
         note(f"the diff's paths begin in {shown}: git -C {shown} apply, or patch -d {shown} -p1")
     return INCOMPLETE if errors else PASS
+
+
+def _check_paths(paths: tuple[str, ...]) -> None:
+    from abiscan.source.source_tree import is_source
+
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError(f"{path}: no such file or directory")
+        if not os.path.isdir(path) and not is_source(path):
+            raise UsageError(f"{path}: not a source file; pass C++, CUDA or HIP sources, or a directory of them")
 
 
 def _folder_of_diff(paths: tuple[str, ...]) -> str:

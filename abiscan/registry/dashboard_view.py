@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
@@ -44,14 +43,15 @@ def dashboard_view(directory: str, run: str | None = None) -> dict[str, Any]:
     """
     import duckdb
 
-    known = [each.id for each in runs_with_tables(directory)]
+    runs = runs_with_tables(directory)
+    known = [each.id for each in runs]
     if run is not None and run not in known:
         raise UsageError(f"{directory}: no run {run} with tables; known: {', '.join(known[-8:])}")
     try:
         return _view(directory, run)
     except duckdb.Error as error:
-        for each in known:
-            check_tables(os.path.join(directory, f"run={each}"))
+        for each in runs:
+            check_tables(each.place(directory))
         raise UnreadableFile(directory, f"its tables cannot be read: {' '.join(str(error).split())[:300]}") from error
 
 

@@ -46,6 +46,10 @@ class RunInfo(Struct, frozen=True):
     units: int | None = None
     number: int = 0
 
+    def place(self, directory: str) -> str:
+        """Its own directory in that of the runs."""
+        return os.path.join(directory, f"run={self.id}")
+
 
 def wheels_of(run_directory: str) -> dict[str, dict[str, Any]]:
     """Path -> some columns of its newest row in `wheels`."""
@@ -60,7 +64,7 @@ def all_wheels(directory: str) -> list[str]:
     """The paths of all units of all runs in a directory, sorted."""
     found = set[str]()
     for run in runs_of(directory):
-        found.update(wheels_of(os.path.join(directory, f"run={run.id}")))
+        found.update(wheels_of(run.place(directory)))
     return sorted(found)
 
 
@@ -101,7 +105,7 @@ def runs_with_tables(directory: str) -> list[RunInfo]:
         UsageError: there is none.
     """
     runs = runs_of(directory)
-    found = [run for run in runs if parts_of(os.path.join(directory, f"run={run.id}"))]
+    found = [run for run in runs if parts_of(run.place(directory))]
     if not found and runs:
         raise UsageError(
             f"{directory}: no run in it has ended: continue it with abiscan registry scan PATH... --resume {directory}"

@@ -50,7 +50,7 @@ def listed_runs(directory: str) -> list[ListedRun]:
 
 
 def _listed(directory: str, info: RunInfo) -> ListedRun:
-    place = _place(directory, info)
+    place = info.place(directory)
     verdicts = Counter(str(row["verdict"]) for row in wheels_of(place).values())
     size = sum(os.lstat(os.path.join(root, name)).st_size for root, _, names in os.walk(place) for name in names)
     return ListedRun(info, dict(sorted(verdicts.items())), size)
@@ -69,9 +69,9 @@ def remove_runs(directory: str, keep: int) -> list[RunInfo]:
         UsageError: a process is writing to one of them.
     """
     removed = runs_of(directory)[:-keep]
-    locks = [lock_run(_place(directory, info)) for info in removed]
+    locks = [lock_run(info.place(directory)) for info in removed]
     for info in removed:
-        shutil.rmtree(_place(directory, info))
+        shutil.rmtree(info.place(directory))
     for lock in locks:
         lock.close()
     return removed
@@ -87,7 +87,7 @@ def compare_runs(directory: str, old: str, new: str) -> RunChanges:
         UsageError: there is no such run, or several begin so.
     """
     before, now = (
-        {path: str(row["verdict"]) for path, row in wheels_of(_place(directory, _named(directory, each))).items()}
+        {path: str(row["verdict"]) for path, row in wheels_of(_named(directory, each).place(directory)).items()}
         for each in (old, new)
     )
     both = sorted(before.keys() & now.keys())
@@ -112,7 +112,3 @@ def _named(directory: str, name: str) -> RunInfo:
             f"{directory}: {f'several runs begin with {name}' if found else f'no run {name}'}; known: {ids}"
         )
     return found[0]
-
-
-def _place(directory: str, info: RunInfo) -> str:
-    return os.path.join(directory, f"run={info.id}")

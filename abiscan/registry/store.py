@@ -178,9 +178,9 @@ def open_run(directory: str, asked: RunKey, now: str, *, fresh: bool = False) ->
     """
     same = [run for run in runs_of(directory) if run.asked == asked] if not fresh else []
     if same:
-        return Run(os.path.join(directory, f"run={same[-1].id}"), msgspec.structs.replace(same[-1], ended=None))
+        return Run(same[-1].place(directory), msgspec.structs.replace(same[-1], ended=None))
     number = max((run.number for run in runs_of(directory)), default=0) + 1
     question = zlib.crc32(msgspec.json.encode(asked))
     stamp = now.replace("-", "").replace(":", "")
     info = RunInfo(f"{stamp}-{question:08x}", asked, now, number=number)
-    return Run(os.path.join(directory, f"run={info.id}"), info)
+    return Run(info.place(directory), info)

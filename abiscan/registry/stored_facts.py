@@ -21,7 +21,7 @@ class FactsOf:
     def __init__(self, directory: str) -> None:
         self._newest: dict[str, tuple[str | None, str, int]] = {}
         for run in runs_of(directory):
-            for part in parts_of(os.path.join(directory, f"run={run.id}")):
+            for part in parts_of(run.place(directory)):
                 file = os.path.join(part, "facts.parquet")
                 for row, about in enumerate(rows_of(file, "path", "identity", "format")):
                     if about["format"] == FACTS_FORMAT:
