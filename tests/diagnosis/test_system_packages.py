@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from abiscan.diagnosis.catalogue.library_row import SystemLibrary
 from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.fixes.system_packages import install_file, install_headers, library_of_file, library_of_header
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId

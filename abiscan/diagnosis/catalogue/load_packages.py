@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, Wheels
-from abiscan.diagnosis.catalogue.torch_limit_row import TorchLimit
+from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, TorchLimit, Wheels
 
 # Words of a sentence in which a package is searched, and letters of a name that is no other word.
 _MOST_WORDS: Final = 80

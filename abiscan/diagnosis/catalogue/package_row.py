@@ -1,12 +1,10 @@
-"""The rows of `catalogue/packages.toml` as values, and the whole package catalogue. The fields are the keys."""
+"""The rows of `catalogue/packages.toml`, `libraries.toml` and `torch_limits.toml` as values, and the whole package
+catalogue. The fields are the keys."""
 
 # Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 from typing import Literal
 
 from msgspec import Struct
-
-from abiscan.diagnosis.catalogue.library_row import SystemLibrary, VersionedLibrary
-from abiscan.diagnosis.catalogue.torch_limit_row import TorchLimit
 
 
 class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -298,6 +296,68 @@ class Program(_Row, frozen=True, kw_only=True):
     abi: str = ""
     from_source: str = ""
     old_glibc: str = ""
+    source: str = ""
+    date: str = ""
+
+
+class SystemLibrary(_Row, frozen=True, kw_only=True):
+    """A library of the system, and the packages that have it.
+
+    Attributes:
+        names: of its files without `.so` and what follows, or with it (`libmpi.so.40`); `*` stands for any end.
+        headers: its headers, or their folders.
+        product: name for messages.
+        apt, dnf, conda, brew, pip: packages for a loader, several with blanks between; `{major}` is the first number
+            behind `.so.`. Empty if none has it.
+        apt_headers, dnf_headers: packages with its headers, where those are others.
+        cmake: its name in CMake's find_package, if that is not `id`, in upper or lower case.
+        first: the way that comes before any package, such as a submodule.
+        note: what else to do, or another way.
+    """
+
+    id: str
+    product: str
+    names: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    apt: str = ""
+    apt_headers: str = ""
+    dnf: str = ""
+    dnf_headers: str = ""
+    conda: str = ""
+    brew: str = ""
+    pip: str = ""
+    cmake: str = ""
+    first: str = ""
+    note: str = ""
+
+
+class VersionedLibrary(_Row, frozen=True, kw_only=True):
+    """A library that versions its symbols.
+
+    Attributes:
+        file: its name up to `.so`.
+        product: its name in prose.
+        conda: its package on conda-forge; empty if there is none.
+    """
+
+    file: str
+    product: str
+    conda: str = ""
+
+
+class TorchLimit(_Row, frozen=True, kw_only=True):
+    """A package with releases that allow one torch at most: a row of `torch_limits.toml`.
+
+    Attributes:
+        install: requirement for pip, without a release.
+        releases: newest torch that a release allows -> the newest such release that was read.
+        source: page with this information.
+        date: of reading it (YYYY-MM-DD).
+    """
+
+    name: str
+    install: str
+    releases: dict[str, str]
     source: str = ""
     date: str = ""
 

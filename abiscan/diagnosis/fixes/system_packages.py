@@ -6,8 +6,8 @@ import re
 from fnmatch import fnmatchcase
 from functools import cache
 
-from abiscan.diagnosis.catalogue.library_row import SystemLibrary, VersionedLibrary
 from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary, VersionedLibrary
 
 _SONAME = r"(?P<stem>lib[\w+.-]*?)\.so(?:\.(?P<version>(?P<major>\d+)[\d.]*))?"
 _DYLIB = r"(?P<stem>lib[\w+-]+?)(?:\.[\d.]+)?\.dylib"

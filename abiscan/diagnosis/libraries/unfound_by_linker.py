@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis.catalogue.library_row import SystemLibrary
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_headers, library_of_file
 from abiscan.diagnosis.missing_name import MissingName
