@@ -14,6 +14,7 @@ from abiscan.analysis.registering_source import with_registering_source
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.text_target import is_installed, knowledge_for, with_named_torch, without_torch
 from abiscan.binary import open_binary
+from abiscan.diagnosis.catalogue.load_messages import messages_about_files
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings.answer_text import answer
 from abiscan.diagnosis.readings.read_text import ReadText, read_present, read_text
@@ -146,19 +147,9 @@ def _listed_imports(text: str, options: ScanOptions) -> Subject | None:
     return explain_imports(text, AnalysisContext(options).index) if imports_in(text) else None
 
 
-# Messages that name the file at most.
-_ABOUT_FILES = frozenset(
-    (
-        *("windows-procedure-not-found", "windows-module-not-found", "ctypes-module-not-found"),
-        *("python-dll-procedure-not-found", "python-dll-module-not-found", "python-dll-load-failed"),
-        *("torchcodec-not-loaded", "load-library-failed"),
-    )
-)
-
-
 def _with_file(subject: Subject, needed_by: str | None, read: ReadText, options: ScanOptions) -> Subject:
     """The subject with what the file itself shows, if the message names no symbol and the file is here."""
-    if subject.message not in _ABOUT_FILES:
+    if subject.message not in messages_about_files():
         return subject
     named = [path for path in read.paths if path.lower().endswith((".pyd", ".dll", ".so"))]
     path = next((each for each in (needed_by, *named) if each is not None and os.path.exists(each)), None)

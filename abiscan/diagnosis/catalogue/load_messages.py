@@ -48,6 +48,12 @@ def refutable_messages() -> tuple[Message, ...]:
 
 
 @cache
+def messages_about_files() -> frozenset[str]:
+    """The ids of messages that name a file at most."""
+    return frozenset(message.id for message in load_catalogue().message if message.about_file)
+
+
+@cache
 def answer_of_id(name: str) -> Answer:
     return json.decode(load_catalogue().answer[name], type=Answer)
 

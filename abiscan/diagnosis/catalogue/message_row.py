@@ -115,6 +115,7 @@ class Message(_Row, frozen=True, kw_only=True):
         must_find: names of finders that must all match.
         set: values that the message implies.
         answer: id of the answer.
+        about_file: the message names a file at most: if it is here, the file itself shows the cause.
         subject: instead of an answer, a subject that code explains: symbol, library, version (`found_subjects.py` lists
             the values).
         needs: what a match of `line` has; `tools/generate.py` fills it in.
@@ -139,6 +140,7 @@ class Message(_Row, frozen=True, kw_only=True):
     set: dict[str, str] = {}
     answer: str | None = None
     subject: str | None = None
+    about_file: bool = False
     needs: tuple[Need, ...] = ()
     source: str = ""
     examples: tuple[Example, ...] = ()
