@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
-from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
@@ -21,7 +20,7 @@ from abiscan.diagnosis.text.packages_in_log import (
     find_release,
     find_releases,
 )
-from abiscan.diagnosis.text.proposed_release import is_proposed
+from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.source_builds import built_packages, find_source_build, find_source_release
 from abiscan.diagnosis.text.text_facts import is_shown, matches_by_row, pattern_of, shown, values
 from abiscan.diagnosis.text.torch_in_log import (

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
-from abiscan.diagnosis.text.former_releases import present_values
-from abiscan.diagnosis.text.proposed_release import is_proposed
+from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
 from abiscan.diagnosis.text.text_facts import first_match, matches, matches_and_values, pattern_of, values
 from abiscan.diagnosis.text.values_in_text import captured, matches_of

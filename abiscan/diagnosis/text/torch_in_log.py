@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from abiscan.diagnosis.text.former_releases import present_values
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
-from abiscan.diagnosis.text.proposed_release import is_proposed
+from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.text_facts import (
     first_match,
     is_shown,
