@@ -123,8 +123,20 @@ def _with_needs(row: TextFact) -> TextFact:
 
 
 def render_mentions(_current: str) -> str:
-    """One line per row, for readable diffs; without examples."""
-    return _render_rows(mentions()) + "\n"
+    """One line per row, for readable diffs; without examples, with the words that each needs."""
+    return _render_rows(tuple(msgspec.structs.replace(row, needs=_groups_of(row)) for row in mentions())) + "\n"
+
+
+def _groups_of(row: Mention) -> tuple[tuple[str, ...], ...]:
+    """Words of which a text that a row is about has one each."""
+    any_name = [_words_of(name) for name in row.names]
+    groups = [set().union(*any_name) if all(any_name) else set(), *map(_words_of, row.words)]
+    return tuple(tuple(sorted(group)) for group in groups if group)
+
+
+def _words_of(pattern: str) -> set[str]:
+    """Words of which a match has at least one; empty if they are unknown."""
+    return {word for need in needs_of(pattern) for word in need.words[0]}
 
 
 def render_inlined_calls(_current: str) -> str:

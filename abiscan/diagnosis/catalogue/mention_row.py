@@ -13,6 +13,8 @@ class Mention(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
         words: patterns that are all in one part of a line, in any order; empty if the name is the whole text.
         unless: pattern that is not there.
         in_title: whether it is read only in a short text, or the first line of a longer one.
+        needs: groups of case-folded words; a part of a line with a name and all words contains one of each (generated
+            by tools/pattern_needs.py).
         sentences: those of programs, of which the message catalogue explains some.
         examples: texts with such a failure, each used as a test.
         others: similar texts without it.
@@ -22,6 +24,7 @@ class Mention(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
     words: tuple[str, ...] = ()
     unless: str = ""
     in_title: bool = False
+    needs: tuple[tuple[str, ...], ...] = ()
     sentences: tuple[str, ...]
     examples: tuple[str, ...] = ()
     others: tuple[str, ...] = ()

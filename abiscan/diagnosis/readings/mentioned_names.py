@@ -65,10 +65,18 @@ def stated_symptoms(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
 def _explained(text: str, parts: re.Pattern[str], rows: list[Mention]) -> tuple[FoundSubject | FoundMessage, ...]:
     text = _BACKSLASH_OF_HEADER.sub("/", plain_text(text))
     read: set[str] = set()
-    for part in parts.finditer(text):
-        for sentence in _sentences_in(part[0], rows):
-            if sentence in read or len(read) >= _MOST_SENTENCES:
+    folded = text.casefold()
+    words = {word for row in rows for group in row.needs for word in group if word in folded}
+    rows = [row for row in rows if not any(map(words.isdisjoint, row.needs))]
+    for part in parts.finditer(text) if rows else ():
+        folded = part[0].casefold()
+        there = {word for word in words if word in folded}
+        possible = [row for row in rows if not any(map(there.isdisjoint, row.needs))]
+        for sentence in _sentences_in(part[0], possible):
+            if sentence in read:
                 continue
+            if len(read) == _MOST_SENTENCES:
+                return ()
             read.add(sentence)
             before = text[max(0, part.start() - _AROUND) : part.start()]
             behind = text[part.start() : part.end() + _AROUND]
@@ -84,7 +92,7 @@ def _as_written(found: FoundSubject | FoundMessage, sentence: str, part: str) ->
 
 
 def _sentences_in(part: str, rows: list[Mention]) -> Iterator[str]:
-    """The sentences of programs about the failures in a part of a line."""
+    """The sentences of programs about the failures in a part of a line, of the rows that its words may fit."""
     for row in rows:
         if _is_about(row, part):
             if not row.names:
@@ -110,6 +118,6 @@ def _package_in(part: str) -> str:
 
 
 def _is_about(row: Mention, part: str) -> bool:
-    if row.unless and re.search(row.unless, part, _FLAGS) is not None:
+    if any(re.search(words, part, _FLAGS) is None for words in row.words):
         return False
-    return all(re.search(words, part, _FLAGS) is not None for words in row.words)
+    return not row.unless or re.search(row.unless, part, _FLAGS) is None
