@@ -138,14 +138,10 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
             return None
         quote = line[0] or quote
         _take(line, values)
-    if message.requires or message.unless:
-        around = _around(hit, message.around)
-        unless, requires = message.unless, message.requires
-        if hit.plain:
-            around = _lower(around)
-            unless, requires = tuple(map(plain_word, unless)), tuple(map(plain_word, requires))
-        if any(word in around for word in unless) or not all(word in around for word in requires):
-            return None
+    if (message.requires or message.unless) and not _shows_words(
+        _around(hit, message.around), message.requires, message.unless, hit.plain
+    ):
+        return None
     required = [_search(hit, message, name) for name in message.must_find]
     if None in required:
         return None
@@ -205,6 +201,13 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
 @lru_cache(maxsize=512)
 def _searched(pattern: str, plain: bool, text: str) -> re.Match[str] | None:
     return compiled(pattern, plain).search(text)
+
+
+@lru_cache(maxsize=512)
+def _shows_words(text: str, requires: tuple[str, ...], unless: tuple[str, ...], plain: bool) -> bool:
+    if plain:
+        text, requires, unless = _lower(text), tuple(map(plain_word, requires)), tuple(map(plain_word, unless))
+    return all(word in text for word in requires) and not any(word in text for word in unless)
 
 
 _lower = lru_cache(maxsize=4)(lower)
