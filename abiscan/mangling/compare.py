@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import enum
 import functools
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -109,7 +108,7 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
 
 
 # Of longer lists of parameters or template arguments, only the first difference is listed.
-_MAX_LISTED = 100
+_MAX_LISTED = 256
 
 
 def _lists(
@@ -117,7 +116,8 @@ def _lists(
 ) -> Iterator[Difference]:
     old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) or () for name in (a, b))
     old, new = (texts(name.in_style(RenderStyle.CANONICAL)) or () for name in (a, b))
-    for i, j in _aligned(old, new):
+    long = max(len(old), len(new)) > _MAX_LISTED
+    for i, j in (_first_different if long else _aligned)(old, new):
         if i is None:
             assert j is not None
             yield Difference(kind, j, None, new_shown[j])
@@ -154,18 +154,52 @@ def _spelling(old: str, new: str) -> DifferenceKind:
     return DifferenceKind.TEMPLATE_MANGLING
 
 
-def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs of indices such that an added or removed entry does not make all later ones differ: a replaced entry is
-    paired with its replacement, an added or removed one with None."""
-    if max(len(old), len(new)) > _MAX_LISTED:
-        at = next((at for at, (one, other) in enumerate(zip_longest(old, new)) if one != other), None)
-        if at is not None:
-            yield at if at < len(old) else None, at if at < len(new) else None
-        return
-    from difflib import SequenceMatcher  # few files need it
+def _first_different(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
+    """The first pair of indices with different entries; none if the lists are equal."""
+    both = min(len(old), len(new))
+    at = next((i for i in range(both) if old[i] != new[i]), both)
+    if at < max(len(old), len(new)):
+        yield at if at < len(old) else None, at if at < len(new) else None
 
-    for _tag, first, last, other_first, other_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        yield from zip_longest(range(first, last), range(other_first, other_last))
+
+def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
+    """Pairs of indices such that an added or removed entry does not make all later ones differ.
+
+    The lists belong to one function, so a table of all pairs is small; larger ones are paired by position.
+    """
+    rows, columns = len(old), len(new)
+    if (rows == columns and sum(a != b for a, b in zip(old, new, strict=True)) <= 1) or rows * columns > 10_000:
+        for i in range(max(rows, columns)):
+            yield i if i < rows else None, i if i < columns else None
+        return
+    # Longest common subsequence, from the ends.
+    table = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            table[i][j] = table[i + 1][j + 1] + 1 if old[i] == new[j] else max(table[i + 1][j], table[i][j + 1])
+    i = j = 0
+    removed: list[int] = []
+    added: list[int] = []
+    while i < rows or j < columns:
+        if i < rows and j < columns and old[i] == new[j]:
+            yield from _gap(removed, added)
+            removed, added = [], []
+            yield i, j
+            i += 1
+            j += 1
+        elif j == columns or (i < rows and table[i + 1][j] >= table[i][j + 1]):
+            removed.append(i)
+            i += 1
+        else:
+            added.append(j)
+            j += 1
+    yield from _gap(removed, added)
+
+
+def _gap(removed: list[int], added: list[int]) -> Iterator[tuple[int | None, int | None]]:
+    """Pair the entries between two common ones: replaced while both have one, the rest removed or added."""
+    for k in range(max(len(removed), len(added))):
+        yield removed[k] if k < len(removed) else None, added[k] if k < len(added) else None
 
 
 # --- std::string --------------------------------------------------------------------------------------------------
