@@ -102,7 +102,8 @@ def move_command_first(words: Sequence[str]) -> list[str]:
     option = None
     for place, word in enumerate(words):
         is_value = option is not None and (option.bare is None or word not in COMMANDS)
-        option = None if is_value else with_value.get(word)
+        # `-vf json`: flags with one letter may precede.
+        option = None if is_value else with_value.get(word) or with_value.get(f"-{word.lstrip('-qv')}")
         if not is_value and (word == "--" or not word.startswith("-")):
             return [word, *words[:place], *words[place + 1 :]] if word in COMMANDS else list(words)
     return list(words)

@@ -100,7 +100,11 @@ def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:
 
 def _first_steps(fix: str, leading: str, style: Style) -> list[str]:
     """The first lines of a fix, if the fix of the leading cause does not have them."""
-    lines = fix.splitlines()[:_OTHER_FIX]
+    lines = fix.splitlines()
+    end = _OTHER_FIX
+    while end < len(lines) and lines[end - 1].endswith((":", "\\", "&&")):
+        end += 1  # a step is not cut
+    lines = lines[:end]
     return [] if set(lines) <= set(leading.splitlines()) else fix_lines("\n".join(lines), style, indent="    ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import cxxfilt
 import pytest
+from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 from abiscan.diagnosis.knowledge import Knowledge
@@ -289,6 +290,38 @@ def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(
     assert ("pip install" in cause.fix) is is_sure
     assert ("If torch.compile is used" in cause.evidence[0]) is not is_sure
     assert render((subject,)).startswith("cause: " if is_sure else "possible cause: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "not_shown"),
+    [
+        # dyld (macOS) has neither ldd nor LD_LIBRARY_PATH.
+        (
+            "Symbol not found: _foo_init\n  Referenced from: /x/torch/lib/libtorch_cpu.dylib\n  Expected in: flat",
+            "otool -L /x/torch/lib/libtorch_cpu.dylib",
+            "ldd",
+        ),
+        ("Unable to load shared library 'LibTorchSharp' or one of its dependencies", "ldd", "x64"),
+        ("Unable to load DLL 'LibTorchSharp': not found", "x64", "ldd"),
+        # The page of a torch without CUDA is not for all.
+        ("Could not find a version that satisfies the requirement mmcv==latest", "dist/cuXYZ/torchX.Y.0", "dist/cpu"),
+        # No toolkit contains cuDNN.
+        ("libcudnn.so.8: cannot open shared object file, needed by libdjl_torch.so", "the release of cuDNN", "toolkit"),
+    ],
+)
+def test_fixes_are_for_the_system_of_the_message(text: str, shown: str, not_shown: str, index: ReleaseIndex) -> None:
+    fix = _ask(text, index)[0].causes[0].fix
+    assert shown in fix
+    assert not_shown not in fix
+
+
+def test_no_step_of_a_second_cause_is_cut(index: ReleaseIndex) -> None:
+    """A line that ends with a colon is followed by the next one."""
+    (subject,) = _ask("pandas \u62a5\u9519 NameError: name 's1' is not defined", index)
+    second = replace(subject.causes[0], evidence=("Or another.",), fix="a\nIf it is not b:\nc\nd")
+    shown = render((replace(subject, causes=(*subject.causes, second)),))
+    assert "If it is not b:" in shown
+    assert shown.rstrip().endswith("        c")
 
 
 def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseIndex) -> None:

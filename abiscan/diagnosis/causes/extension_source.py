@@ -166,6 +166,7 @@ def _c_name(missing: MissingName) -> Candidates:
             file=file.file_name,
             path=file.path,
             torch_library=file.is_torch_itself,
+            macos=missing.macho or missing.reference.macos,
         )
         return
     yield from row_causes(

@@ -116,11 +116,15 @@ def install_for_torch(library: CudaLibrary) -> str:
 
 def _of_toolkit_for(library: CudaLibrary, program: Program) -> str:
     """The folder of a toolkit that has the library, for a program without Python; or another libtorch."""
-    toolkit = f"of CUDA {' or '.join(library.releases)}" if library.releases else "that it was built with"
+    source = (
+        f"install the toolkit of CUDA {' or '.join(library.releases)}: https://developer.nvidia.com/cuda-toolkit-archive"
+        if library.releases
+        else f"install the release of {library.vendor.product} that it was built with"
+    )
     return (
         f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
         f"installed: find / -name 'lib{library.vendor.library}.so*' 2>/dev/null\n"
-        f"If it is not there: install the toolkit {toolkit}: https://developer.nvidia.com/cuda-toolkit-archive\n"
+        f"If it is not there: {source}\n"
         f"or, for the CUDA that is installed: {use_libtorch(library.missing, program, ReleaseRanges())}"
     )
 
