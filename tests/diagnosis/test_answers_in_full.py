@@ -306,7 +306,11 @@ def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(
         # The page of a torch without CUDA is not for all.
         ("Could not find a version that satisfies the requirement mmcv==latest", "dist/cuXYZ/torchX.Y.0", "dist/cpu"),
         # No toolkit contains cuDNN.
-        ("libcudnn.so.8: cannot open shared object file, needed by libdjl_torch.so", "the release of cuDNN", "toolkit"),
+        (
+            "libcudnn.so.8: cannot open shared object file, needed by libdjl_torch.so",
+            "the release of cuDNN",
+            "the toolkit of CUDA",
+        ),
     ],
 )
 def test_fixes_are_for_the_system_of_the_message(text: str, shown: str, not_shown: str, index: ReleaseIndex) -> None:

@@ -119,7 +119,8 @@ def _of_toolkit_for(library: CudaLibrary, program: Program) -> str:
     source = (
         f"install the toolkit of CUDA {' or '.join(library.releases)}: https://developer.nvidia.com/cuda-toolkit-archive"
         if library.releases
-        else f"install the release of {library.vendor.product} that it was built with"
+        else f"install the release of {library.vendor.product} that it was built with: cuDNN and NCCL have packages of "
+        "their own, the others are in the toolkit (https://developer.nvidia.com/cuda-toolkit-archive)"
     )
     return (
         f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
