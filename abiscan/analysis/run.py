@@ -8,7 +8,7 @@ contains what a step could not read or decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from abiscan.analysis.batches import Scanned, archive_sizes, plan
 from abiscan.analysis.context import AnalysisContext
@@ -24,12 +24,14 @@ def scan(
     *,
     jobs: int = 1,
     executor: Executor = in_process,
+    watch: Callable[[Finished], None] | None = None,
 ) -> Report:
     """Scan all inputs.
 
     Args:
         targets: paths, URLs or package names, as on the command line.
         jobs: number of processes of the executor; a single archive is divided into that many batches.
+        watch: called with each result when it is finished, in the order of inputs.
 
     Raises:
         UsageError: an input does not exist.
@@ -37,7 +39,10 @@ def scan(
     """
     context = AnalysisContext(options)
     root = options.settings.files.shown or None
-    return merge(_stream(targets, context, jobs, executor), context.rule_infos, root)
+    results = _stream(targets, context, jobs, executor)
+    if watch is not None:
+        results = _shown(results, watch)
+    return merge(results, context.rule_infos, root)
 
 
 def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
@@ -65,6 +70,12 @@ def _stream(targets: Sequence[str], context: AnalysisContext, jobs: int, executo
     return finish_containers(
         found if context.options.progress is None else _watched(found, targets, context), context.known_versions
     )
+
+
+def _shown(results: Iterator[Finished], watch: Callable[[Finished], None]) -> Iterator[Finished]:
+    for each in results:
+        watch(each)
+        yield each
 
 
 def _watched(found: Iterator[Scanned], targets: Sequence[str], context: AnalysisContext) -> Iterator[Scanned]:

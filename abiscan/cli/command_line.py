@@ -42,6 +42,7 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     hash: bool = False
     jobs: int | None = None
     statistics: bool = False
+    json_lines: bool = False
     exit_zero: bool = False
     quiet: bool = False
     verbose: int = 0

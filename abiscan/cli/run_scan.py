@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -29,6 +29,7 @@ from abiscan.model.limits import MAX_SITES
 if TYPE_CHECKING:
     from datetime import date
 
+    from abiscan.analysis.merge import Finished
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.cli.command_line import CommandLine
     from abiscan.gate.baseline import Baseline
@@ -80,8 +81,13 @@ def run_scan(line: CommandLine) -> int:
     if ("text", None) not in request.outputs:
         for each in request.notes:
             note(each)
+    watch = None
+    if line.json_lines:
+        from abiscan.cli.events import print_event
+
+        watch = print_event
     try:
-        found = _run(request.targets, options, line.jobs)
+        found = _run(request.targets, options, line.jobs, watch)
         published = None if line.baseline_release is None else _published(line, request.policy, found, options)
     except ScanInterrupted as stop:
         from abiscan.report.summary import count_line
@@ -125,7 +131,7 @@ def _request_of(line: CommandLine) -> _Request:
 
         baseline = read_baseline(read_baseline_file(policy.baseline, own=policy.baseline_found), policy.baseline)
     inputs = [each for each in (*targets, *line.inputs_from, policy.baseline, line.config) if each is not None]
-    outputs = outputs_of((*line.format, *(["statistics"] if line.statistics else [])), FORMATS, inputs)
+    outputs = _outputs(line, inputs, FORMATS)
     earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
     if any(map(is_fetched, targets)):
@@ -152,7 +158,7 @@ def _scan_options(request: _Request) -> ScanOptions:
         # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
         matrix=request.policy.require_torch is not None or any(name == "html" for name, _ in outputs),
         operators=len(request.targets) > 1 or not brief,
-        import_details=not brief,
+        import_details=line.json_lines or not brief,
         sites=PLACES[0] if brief else MAX_SITES,
         display_names=request.display_names,
     )
@@ -166,7 +172,24 @@ def _write_report(report: Report, request: _Request) -> int:
         from abiscan.report.text import summary_line
 
         print_stderr(f"abiscan: {summary_line(report, style_for(line, sys.stderr))}")
-    return PASS if line.write_baseline is not None or line.exit_zero else STATUS[report.verdict.value]
+    status = PASS if line.write_baseline is not None or line.exit_zero else STATUS[report.verdict.value]
+    if line.json_lines:
+        from abiscan.cli.events import print_summary
+
+        print_summary(report, status)
+    return status
+
+
+def _outputs(line: CommandLine, inputs: Sequence[str], formats: Iterable[str]) -> list[tuple[str, str | None]]:
+    """The formats and their files; with --json-lines none for standard output."""
+    asked = (*line.format, *(["statistics"] if line.statistics else []))
+    if not line.json_lines:
+        return outputs_of(asked, formats, inputs)
+    outputs = outputs_of(asked, formats, inputs) if asked else []
+    for name, path in outputs:
+        if path is None:
+            raise UsageError(f"--json-lines and {name} for standard output: give {name} a file (-f {name}:FILE)")
+    return outputs
 
 
 def _published(line: CommandLine, policy: Policy, found: Report, options: ScanOptions) -> Baseline:
@@ -228,16 +251,18 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
     return found
 
 
-def _run(targets: Sequence[str], options: ScanOptions, asked: int | None) -> Report:
+def _run(
+    targets: Sequence[str], options: ScanOptions, asked: int | None, watch: Callable[[Finished], None] | None = None
+) -> Report:
     from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
     from abiscan.analysis.run import scan
 
     if options.timings is not None:
-        found = scan(targets, options, executor=in_process)
+        found = scan(targets, options, executor=in_process, watch=watch)
         for name, seconds in options.timings.items():
             note(f"{seconds * 1000:9.2f} ms  {name}")
         return found
     jobs = default_jobs(targets, options) if asked is None else asked
     if jobs == 1:
-        return scan(targets, options, executor=in_children)
-    return scan(targets, options, jobs=jobs, executor=process_pool(jobs))
+        return scan(targets, options, executor=in_children, watch=watch)
+    return scan(targets, options, jobs=jobs, executor=process_pool(jobs), watch=watch)

@@ -73,6 +73,7 @@ GROUPS = {
             repeats=True,
         ),
         Option("--statistics", "Print counts per rule and cause instead of the report."),
+        Option("--json-lines", "Print a JSON line as each file is done, and a summary, instead of the report."),
         Option("-q --quiet", "Print failures only, without progress and summary."),
         Option("-v --verbose", "Print more of each file; -vv prints everything.", counts=True),
         Option("--color", "Default: auto.", choices=("auto", "always", "never"), default="auto"),

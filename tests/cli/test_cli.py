@@ -198,14 +198,6 @@ def test_a_damaged_library_of_the_target_is_an_error_and_not_missing_names(tmp_p
     assert "truncated" in error["message"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("name", "status"), [("old-string-extension.so", 1), ("bad/text.so", 3), ("stable-abi.so", 0)])
-def test_exit_zero_changes_only_the_status(name: str, status: int) -> None:
-    with_it, without = (run(FIXTURES / name, *words) for words in (("--exit-zero",), ()))
-    assert (with_it.returncode, without.returncode) == (0, status)
-    assert with_it.stdout == without.stdout
-    assert run("absent.so", "--exit-zero").returncode == 2
-
-
 def test_usage_errors_name_what_is_known() -> None:
     done = run("--torch", "9.9", FIXTURES / "stable-abi.so")
     assert done.returncode == 2

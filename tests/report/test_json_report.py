@@ -95,7 +95,7 @@ def test_the_objects_of_the_schema_are_types_of_the_model() -> None:
     head = {"schema_version", "tool", "outcome"}
     others = {name for name, keys in object_keys(SCHEMA) if keys not in types and keys - head not in types}
     parts = {"artifact", "import", "import_counts", "release", "cause"}
-    assert others == {"", "tool", "summary", "findings", "explain", *parts}
+    assert others == {"", "tool", "summary", "findings", "event", "explain", *parts}
 
 
 @pytest.mark.parametrize("name", REPORTS)
