@@ -12,6 +12,7 @@ import click
 from abiscan import __version__
 from abiscan.cli.exit_status import PASS, USAGE
 from abiscan.cli.parameters import EXAMPLES, CommandGroup
+from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
 from abiscan.cli.scan_arguments import OPTIONS
 from abiscan.errors import UsageError, nearest
 
@@ -71,7 +72,7 @@ def _refuse_slip(word: str) -> None:
     """
     if not word.isalpha() or len(word) < 3 or os.path.exists(word):
         return
-    near = nearest(word.lower(), COMMANDS, 0.7)
+    near = nearest(word.lower(), (*COMMANDS, *FORMER_COMMANDS), 0.7)
     if near is None:
         return
     from abiscan.cli.options import environment_of
@@ -79,7 +80,9 @@ def _refuse_slip(word: str) -> None:
 
     environment = environment_of(None)
     if environment is None or find_installed(word, environment.site_packages) is None:
-        raise UsageError(f"no command, file or installed package {word!r}; did you mean {near}?")
+        raise UsageError(
+            f"no command, file or installed package {word!r}; did you mean {FORMER_COMMANDS.get(near, near)}?"
+        )
 
 
 @click.group(
@@ -99,13 +102,14 @@ def move_command_first(words: Sequence[str]) -> list[str]:
     """`--color never diff A B` as `diff --color never A B`: the first word that is neither an option nor the value of
     one comes first, if it is a command."""
     with_value = {name: option for option in OPTIONS if not option.is_flag for name in option.names.split()}
+    known = (*COMMANDS, *FORMER_COMMANDS)
     option = None
     for place, word in enumerate(words):
-        is_value = option is not None and (option.bare is None or word not in COMMANDS)
+        is_value = option is not None and (option.bare is None or word not in known)
         # `-vf json`: flags with one letter may precede.
         option = None if is_value else with_value.get(word) or with_value.get(f"-{word.lstrip('-qv')}")
         if not is_value and (word == "--" or not word.startswith("-")):
-            return [word, *words[:place], *words[place + 1 :]] if word in COMMANDS else list(words)
+            return [word, *words[:place], *words[place + 1 :]] if word in known else list(words)
     return list(words)
 
 
@@ -116,7 +120,8 @@ def run_command(words: Sequence[str]) -> int:
         KeyboardInterrupt: Ctrl-C.
     """
     try:
-        status = cli.main(args=move_command_first(words), prog_name="abiscan", standalone_mode=False)
+        words = rename_words(move_command_first(words), [name for name in COMMANDS if name != "scan"])
+        status = cli.main(args=list(words), prog_name="abiscan", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.ClickException as error:

@@ -11,11 +11,13 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.comparison import comparison_output
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import file_system, scan_options
+from abiscan.cli.output import print_stderr
 from abiscan.cli.parameters import select_options
 
 
 @click.command(
     params=[
+        click.Argument(["former"], required=False, metavar=""),
         *select_options(
             "python",
             "root",
@@ -30,7 +32,7 @@ from abiscan.cli.parameters import select_options
     ]
 )
 @click.pass_context
-def env(ctx: click.Context, /, fix: bool, **given: Any) -> None:
+def env(ctx: click.Context, /, former: str | None, fix: bool, **given: Any) -> None:
     """Check every package of an environment, or an upgrade of torch.
 
     Checks every installed package with shared objects. With --torch, checks an upgrade and lists what to replace or
@@ -43,6 +45,9 @@ def env(ctx: click.Context, /, fix: bool, **given: Any) -> None:
     from abiscan.compare.inspect_environment import inspect_environment
 
     line = CommandLine(**given)
+    if former is not None:
+        print_stderr("abiscan: `env PYTHON` is now `env --python PYTHON`")
+        line = replace(line, python=former)
     write = comparison_output(line, ())
     files = file_system(line.root)
     options = scan_options(replace(line, torch=None), files)

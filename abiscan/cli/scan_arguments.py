@@ -153,4 +153,4 @@ def _is_plain(text: str, option: Option) -> bool:
     if option.minimum is not None:
         # Short numbers only: every parser reads them alike.
         return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= option.minimum
-    return True
+    return not text.startswith("parquet")  # former format

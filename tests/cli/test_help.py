@@ -1,4 +1,4 @@
-"""The output of `--help`, options before the command, and suggestions for typing errors."""
+"""The output of `--help`, suggestions for typing errors, and former names of commands and options."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.cli.commands import COMMANDS, move_command_first
+from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
 from abiscan.cli.scan_arguments import GROUPS
 from tests.cli.test_cli import FIXTURES, run
 from tests.programs import run_abiscan
@@ -67,6 +68,7 @@ def test_the_reference_has_every_option_in_the_groups_of_the_help() -> None:
     [
         (["scna", "x"], "did you mean scan?"),
         (["explian", "_ZN3c105ErrorC2Ev"], "did you mean explain?"),
+        (["togehter", "x"], "did you mean compat?"),
         (["Diff", "x", "y"], "did you mean diff?"),
     ],
 )
@@ -92,6 +94,33 @@ def test_a_file_or_package_with_the_name_of_a_slip_is_scanned(tmp_path: Path) ->
     assert named.returncode == 0, named.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        (["together", "a", "b"], ["compat", "a", "b"]),
+        (["dashboard", "d"], ["registry", "dashboard", "d"]),
+        (["scan", "d", "-f", "parquet:out"], ["registry", "scan", "d", "-o", "out"]),
+        (["d", "-fparquet:out", "-j2"], ["registry", "scan", "d", "-o", "out", "-j2"]),
+        (["d", "--format=parquet:out"], ["registry", "scan", "d", "-o", "out"]),
+        (["d", "--resume", "out"], ["registry", "scan", "d", "--resume", "out"]),
+        (["a.so", "--no-stale"], ["a.so", "--allow-stale"]),
+    ],
+)
+def test_a_former_name_is_the_present_one_and_names_it(
+    words: list[str], now: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [name for name in COMMANDS if name != "scan"]
+    assert rename_words(words, others) == now
+    assert re.fullmatch(r"abiscan: `[^`]+` is now `[^`]+`\n", capsys.readouterr().err)
+    assert rename_words(now, others) == now
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["explain", "parquet:x"], ["run", "--", "x", "--no-stale"], ["--", "--no-stale"]])
+def test_other_options_are_unchanged(words: list[str]) -> None:
+    assert rename_words(words, [name for name in COMMANDS if name != "scan"]) == words
+
+
 @table_rows
 def test_a_command_after_options_is_recognised(words: str, moved: str | None) -> None:
     assert move_command_first(words.split()) == (moved or words).split()
@@ -100,3 +129,11 @@ def test_a_command_after_options_is_recognised(words: str, moved: str | None) ->
 def test_options_before_the_command_are_its_options() -> None:
     before, after = run("--color", "never", "migrate", GOOD), run("migrate", "--color", "never", GOOD)
     assert (before.returncode, before.stdout, before.stderr) == (after.returncode, after.stdout, after.stderr)
+
+
+def test_a_former_command_answers_as_the_present_one() -> None:
+    former, present = run("stable", GOOD), run("migrate", GOOD)
+    assert former.stdout == present.stdout
+    assert former.returncode == present.returncode
+    assert former.stderr == f"abiscan: `stable` is now `migrate`\n{present.stderr}"
+    assert set(FORMER_COMMANDS) & set(COMMANDS) == set()

@@ -114,6 +114,7 @@ def test_what_is_written_as_documented_needs_no_click(words: list[str]) -> None:
         [TARGET, "--torch", "-q"],
         [TARGET, "--quiet=yes"],
         [TARGET, "--require-stable-abi", TARGET],
+        [TARGET, "-f", "parquet:out"],
         [TARGET, "-vv"],
         [TARGET, "--", "-q"],
         [TARGET, "-qv"],

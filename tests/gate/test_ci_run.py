@@ -85,5 +85,5 @@ def test_only_the_new_call_fails_and_a_removed_one_is_stale(
     assert (status, standing(report)) == (1, [])
     assert report["stale"]
     assert any(KNOWN in entry["entry"] and entry["fails"] for entry in report["stale"])
-    assert scan(tmp_path, str(fixed), "--baseline", baseline, "--allow-stale")[0] == 0
+    assert scan(tmp_path, str(fixed), "--baseline", baseline, "--no-stale")[0] == 0
     capsys.readouterr()
