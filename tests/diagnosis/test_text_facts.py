@@ -65,6 +65,17 @@ def test_bounded_time(row: TextFact) -> None:
         assert time.process_time() - started < 0.5, text[:40]
 
 
+@pytest.mark.parametrize("part", ["_Z", ".b", "-c", "/d", " e", "f", "\\n", "(", "::g"])
+def test_a_mention_takes_bounded_time(part: str) -> None:
+    """`a_Z_Z_Z...` took minutes in 1 kB. More parts would only take longer: the test would not end."""
+    text = f"a{part * 40}:"
+    for pattern in {each for mention in MENTIONS for each in (*mention.names, *mention.words, mention.unless) if each}:
+        compiled = re.compile(pattern, re.IGNORECASE | re.ASCII)
+        started = time.process_time()
+        compiled.search(text)
+        assert time.process_time() - started < 0.1, pattern
+
+
 def test_a_program_has_a_source() -> None:
     for program in PROGRAMS:
         assert program.source.startswith("https://")

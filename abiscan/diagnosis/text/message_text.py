@@ -13,8 +13,10 @@ from msgspec import Struct
 
 # Characters of a line on either side of a word. Compilers emit no mangled names beyond 4,096.
 _LINE: Final = 6_144
-# The bounds in a long line are multiples of this.
+# The bounds in a long line are multiples of this power of two.
 _STEP: Final = 2_048
+_MASK: Final = -_STEP
+_UP_TO: Final = _LINE + _STEP - 1
 # Lines around a hit that are its context (compiler notes, Dynamo's explanation, last frame of a traceback), and
 # characters.
 _CONTEXT: Final = 12
@@ -161,8 +163,7 @@ _IN_WINDOWS_PATH = re.compile(
 
 def bounds_around(start: int, end: int, before: int, after: int) -> tuple[int, int]:
     """The bounds of a part of a text with at least so many characters before and after another one."""
-    low, high = start - before, end + after
-    return max(0, low - low % _STEP), high + -high % _STEP
+    return max(0, start - before & _MASK), end + after + _STEP - 1 & _MASK
 
 
 class Hit(Struct, frozen=True):
@@ -178,8 +179,8 @@ class Hit(Struct, frozen=True):
     @classmethod
     def of(cls, text: str, at: int, word: str, *, plain: bool = False) -> Hit:
         r"""The word at an offset, with its line. An escaped `\n` of JSON or Python's repr ends a line too."""
-        low, high = bounds_around(at, at + len(word), _LINE, _LINE)
-        high = min(len(text), high)
+        # As `bounds_around`, for each word of a text.
+        low, high = max(0, at - _LINE & _MASK), at + len(word) + _UP_TO & _MASK
         start = max(text.rfind("\n", low, at) + 1, low)
         written = text.rfind("\\n", start, at)
         while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
@@ -190,7 +191,7 @@ class Hit(Struct, frozen=True):
         while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
             written = text.find("\\n", written + 2, high)
         ends = [end for end in (text.find("\n", at, high), written) if end >= 0]
-        return cls(text, at, start, min(ends, default=high), word, plain)
+        return cls(text, at, start, min(ends) if ends else min(high, len(text)), word, plain)
 
     @property
     def line(self) -> str:
