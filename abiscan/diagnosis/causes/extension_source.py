@@ -18,6 +18,7 @@ from abiscan.mangling import NameKind
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
+from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
@@ -158,7 +159,13 @@ def _c_name(missing: MissingName) -> Candidates:
     if missing.name.startswith(("_Z", "__Z")):
         return  # a C++ name that cannot be parsed
     file = missing.file
-    if file.is_torch_itself or (file.facts is None and vendor_of_library(file.file_name) is not None):
+    built_elsewhere = file.is_torch_itself or (file.facts is None and vendor_of_library(file.file_name) is not None)
+    if file.facts is None and not missing.reference.bare and is_glibc_name(missing.name):
+        yield from row_causes(
+            "glibc-lacks-symbol", missing, symbol=missing.name, path=file.path, built_elsewhere=built_elsewhere
+        )
+        return
+    if built_elsewhere:
         yield from row_causes(
             "library-lacks-symbol-of-other-library",
             missing,
