@@ -338,9 +338,22 @@ def _start(options: ScanOptions, scratches: dict[str, Scratch], watched: Connect
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
+    _end_with_parent()
     if watched is not None:
         options = replace(options, progress=_relay_to(watched))
     _worker[:] = [(AnalysisContext(options), scratches)]
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent dies (SIGTERM, SIGKILL): it would wait for batches forever, because it holds both
+    ends of their pipe, and its open output would block a reader."""
+    import multiprocessing
+    from multiprocessing.connection import wait
+    from threading import Thread
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
 def _relay_to(connection: Connection) -> Relay:

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a run over many wheels."""
+"""Ctrl-C, or the end of the process, in the middle of a run over many wheels."""
 
 from __future__ import annotations
 
@@ -71,6 +71,24 @@ def test_it_ends_at_once_with_what_was_found(wheels: Path, tmp_path: Path, jobs:
             return
     # A busy machine may be late; not three times.
     assert min(took) < _AT_ONCE, took
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_command(wheels: Path, jobs: str, number: int) -> None:
+    command = [sys.executable, "-m", "abiscan", str(wheels), "-j", jobs]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    while len(_running(process.pid)) <= (jobs == "2") and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(number)
+    try:
+        # Returns only when every process has closed the pipes.
+        process.communicate(timeout=30)
+    finally:
+        for each in _running(process.pid):
+            os.kill(int(each), signal.SIGKILL)
+    assert process.returncode == -number
 
 
 def test_an_interrupt_during_the_imports_is_no_traceback() -> None:
