@@ -6,10 +6,10 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
@@ -24,17 +24,15 @@ from abiscan.model.platforms import own_key
 from abiscan.model.report import InputError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-
     from abiscan.inputs.scratch import Scratch
-    from abiscan.model.progress import Progress, Relay
+    from abiscan.model.progress import ProgressStep
 
-# Interval in seconds in which progress of other processes is read.
-_LOOK = 0.1
-# Seconds for a killed process to end.
-_KILLED_SECONDS = 1.0
+    Message = Scanned | ProgressStep | AbiscanError | str
+    """Of a child to its parent: a result, progress, the error that ends the run, or `Artifact.display` of the file that
+    it reads next."""
+
+# Bytes of the length that precedes a message, and bytes that are read at once.
+_LENGTH, _CHUNK = 8, 1 << 20
 # Packed bytes of archives from which two processes are faster than one: of 23 wheels of 5 to 80 MB, larger ones took
 # 0.81 of the time in the median, smaller ones as long as with one process.
 _LARGE = 16 << 20
@@ -68,116 +66,33 @@ def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
     return 2 if packed >= _LARGE else 1
 
 
-def process_pool(jobs: int) -> Executor:
-    """An executor with `jobs` processes. Results come in whole batches."""
-    return partial(_in_processes, jobs)
+def in_children(jobs: int) -> Executor:
+    """An executor with `jobs` child processes: truncating a mapped file kills its reader, and one process can check
+    files while another unpacks members of wheels. Without `fork` (Windows), it scans in this process."""
+    return partial(_in_children, jobs)
 
 
-def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
+def _in_children(jobs: int, batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
     planned = list(batches)
-    if len(planned) == 1:
-        yield from in_children(planned, context)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
+    jobs = max(1, min(jobs, len(planned)))
     options = context.options
-    if options.torch is not None and options.settings.files.is_file(options.torch) and options.cache is not None:
+    if not hasattr(os, "fork") or (jobs == 1 and all(_is_read_whole(batch, options) for batch in planned)):
+        yield from in_process(planned, context)
+        return
+    if jobs > 1 and options.torch is not None and options.settings.files.is_file(options.torch) and options.cache:
         # Read the wheel once, so that every process finds it in the cache.
         context.target.run_torch(own_key())
-    # The progress observer is in this process; the others send their steps.
-    quiet = replace(options, progress=None)
-    watch = None if options.progress is None else _Watch(options.progress)
-    # Open files are inherited only by forked processes.
-    copied = sys.platform == "linux"
-    start = multiprocessing.get_context("fork" if copied else None)
-    scratches = _scratches(planned, options) if copied else {}
-    workers = max(1, min(jobs, len(planned)))
-    others = multiprocessing.active_children()
-    waiting = iter(planned)
-    broken: list[Batch] = []
-    seen: set[str] = set()
-
-    def note_seen(found: Iterable[Scanned]) -> Iterator[Scanned]:
-        for item in found:
-            if isinstance(item, ScannedArtifact):
-                seen.add(item.display)
-            yield item
-
-    # Imported late: it imports subprocess, which the scan of one file does not need.
-    from abiscan.child_processes import safe_workers
-
-    while True:
-        under_way: deque[tuple[Batch, Future[list[Scanned]]]] = deque()
-        unsent: Batch | None = None
-        begin = (quiet, scratches, None if watch is None else watch.writer)
-        with safe_workers(), ProcessPoolExecutor(workers, start, initializer=_start, initargs=begin) as pool:
-            try:
-                for batch in waiting:
-                    unsent = batch
-                    under_way.append((batch, pool.submit(_scan_in_worker, batch)))
-                    unsent = None
-                    if len(under_way) > 2 * jobs:
-                        yield from note_seen(_result(under_way[0][1], watch))
-                        under_way.popleft()
-                while under_way:
-                    yield from note_seen(_result(under_way[0][1], watch))
-                    under_way.popleft()
-                break
-            except BrokenProcessPool:
-                # A worker died, and the pool with it: no result of these batches was passed on.
-                broken += [each for each, _ in under_way]
-                broken += [unsent] if unsent is not None else []
-            except BaseException:
-                # Ctrl-C, an error, or a closed generator: do not wait for running batches.
-                _end_workers(pool, others)
-                raise
-    for whole in _whole_batches(broken, seen):
-        yield from note_seen(_alone(whole, quiet))
-
-
-def _end_workers(pool: ProcessPoolExecutor, others: Sequence[BaseProcess]) -> None:
-    """Kill the processes of a pool.
-
-    Args:
-        others: processes that were there before it.
-    """
-    import multiprocessing
-
-    pool.shutdown(wait=False, cancel_futures=True)
-    left = [child for child in multiprocessing.active_children() if child not in others]
-    for child in left:
-        child.kill()
-    # The pool does not wait for them after `wait=False`.
-    for child in left:
-        child.join(_KILLED_SECONDS)
-
-
-def _whole_batches(broken: Sequence[Batch], seen: set[str]) -> Iterator[Batch]:
-    """The artifacts that no batch reported: the file at which a worker died may be gone, which shifts the numbers of
-    the rest."""
-    wholes: dict[tuple[object, ...], list[Batch]] = {}
-    for each in broken:
-        wholes.setdefault((each.targets, each.archives, each.environment), []).append(each)
-    for first, *rest in wholes.values():
-        sources = any(each.sources for each in (first, *rest))
-        yield replace(first, part=0, parts=1, sources=sources, skip=frozenset(seen))
-
-
-def in_children(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
-    """Scan in this process, but mapped files in a separate process: truncating a mapped file kills its reader."""
-    for batch in batches:
-        if _is_read_whole(batch, context.options):
-            yield from scan_batch(batch, context)
-        else:
-            yield from _alone(batch, context.options)
+    children = _Children(jobs, options, _scratches(planned, options))
+    try:
+        yield from children.scan(planned)
+        while children.broken:
+            yield from children.scan(children.take_broken())
+    finally:
+        children.end()  # also after Ctrl-C, an error, or a closed generator
 
 
 def _is_read_whole(batch: Batch, options: ScanOptions) -> bool:
     """Whether the batch has only files that are small enough to be read instead of mapped."""
-    if not hasattr(os, "fork"):
-        return True
     settings = options.settings
     for target in batch.targets:
         try:
@@ -187,105 +102,6 @@ def _is_read_whole(batch: Batch, options: ScanOptions) -> bool:
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_COPIED:
             return False
     return True
-
-
-def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
-    """Scan a batch in a separate process. The artifact at which it dies is reported as unread, and another process
-    continues after it.
-
-    Raises:
-        AbiscanError: as `scan_batch`.
-    """
-    import pickle
-    import signal
-
-    from abiscan.model.progress import ProgressStep, replay
-
-    died: set[str] = set()
-    done: set[str] = set(batch.skip)
-    while True:
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            _send(replace(batch, skip=frozenset(done)), options, writer)
-        os.close(writer)
-        current: str | None = None
-        with os.fdopen(reader, "rb") as stream:
-            try:
-                while True:
-                    item: Scanned | AbiscanError | ProgressStep | str = pickle.load(stream)
-                    if isinstance(item, str):
-                        current = item
-                        continue
-                    if isinstance(item, ProgressStep):
-                        if options.progress is not None:
-                            replay(item, options.progress)
-                        continue
-                    if isinstance(item, AbiscanError):
-                        raise item
-                    if isinstance(item, ScannedArtifact):
-                        current = None
-                        done.add(item.display)
-                    if not (isinstance(item, InputError) and item.path in died):
-                        yield item
-                    if isinstance(item, BatchEnd):
-                        return
-            except (EOFError, pickle.UnpicklingError):
-                pass
-            except BaseException:
-                os.kill(child, signal.SIGKILL)  # as above
-                raise
-            finally:
-                stream.close()
-                _, status = os.waitpid(child, 0)
-        reason = f"the process that read it died ({_death(os.waitstatus_to_exitcode(status))})"
-        if current is None:
-            yield InputError(", ".join(batch.targets), f"{reason}: its members were not read")
-            return
-        died.add(current)
-        done.add(current)
-        yield InputError(current, f"{reason}: the file was not read")
-
-
-def _death(code: int) -> str:
-    import signal
-
-    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
-
-
-def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:
-    """Run in the child process, and end it."""
-    import pickle
-    import time
-    import traceback
-
-    from abiscan.model.progress import ProgressStep, Relay
-
-    status = 1
-    try:
-        with os.fdopen(writer, "wb") as stream:
-            try:
-
-                def put(item: Scanned | ProgressStep | str) -> bool:
-                    pickle.dump(item, stream)
-                    stream.flush()
-                    return True
-
-                relay = None if options.progress is None else Relay(put, time.monotonic)
-                for item in scan_batch(batch, AnalysisContext(replace(options, progress=relay)), put):
-                    if relay is not None and isinstance(item, BatchEnd):
-                        relay.at("")
-                    put(item)
-            except AbiscanError as error:
-                pickle.dump(error, stream)
-        status = 0
-    except (BrokenPipeError, KeyboardInterrupt):
-        pass  # the parent stopped reading
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
 
 
 def _scratches(batches: Iterable[Batch], options: ScanOptions) -> dict[str, Scratch]:
@@ -300,90 +116,222 @@ def _scratches(batches: Iterable[Batch], options: ScanOptions) -> dict[str, Scra
         return {}
 
 
-class _Watch:
-    """Receives the progress steps of the processes of a pool."""
+class _Task:
+    """A batch of a child, with the results that were not passed on yet."""
 
-    def __init__(self, progress: Progress) -> None:
-        from multiprocessing import Pipe
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.results: deque[Scanned] = deque()
+        self.is_done = False
 
-        self._progress = progress
-        self._reader, self.writer = Pipe(duplex=False)
 
-    def look(self) -> None:
-        """Report the steps received so far."""
+class _Child:
+    """A child process.
+
+    Attributes:
+        task: the batch that it scans; None while it waits for one.
+        reads: display path of the file that it reads; None between two.
+        output: descriptor of its messages.
+    """
+
+    def __init__(self, options: ScanOptions, scratches: dict[str, Scratch], others: Iterable[_Child]) -> None:
+        self.task: _Task | None = None
+        self.reads: str | None = None
+        self._unread = bytearray()
+        batches, self._input = os.pipe()
+        self.output, messages = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            # An open copy of their input would keep the others waiting after the end of the parent.
+            for child in (self, *others):
+                child.close()
+            _work(os.fdopen(batches, "rb"), os.fdopen(messages, "wb"), options, scratches)
+        os.close(batches)
+        os.close(messages)
+
+    def begin(self, task: _Task) -> None:
         import pickle
 
-        from abiscan.model.progress import replay
+        self.task = task
+        # If it died while it waited, its output has ended, too.
+        with suppress(BrokenPipeError), os.fdopen(os.dup(self._input), "wb") as batches:
+            pickle.dump(task.batch, batches)
 
-        while self._reader.poll():
-            replay(pickle.loads(self._reader.recv_bytes()), self._progress)
+    def receive(self) -> Iterator[Message]:
+        """The messages that can be read now, at least a part of one.
+
+        Raises:
+            EOFError: the process has ended.
+        """
+        import pickle
+
+        data = os.read(self.output, _CHUNK)
+        if not data:
+            raise EOFError
+        self._unread += data
+        while (end := _LENGTH + int.from_bytes(self._unread[:_LENGTH], "little")) <= len(self._unread):
+            message: Message = pickle.loads(self._unread[_LENGTH:end])
+            del self._unread[:end]
+            yield message
+
+    def close(self) -> None:
+        os.close(self._input)
+        os.close(self.output)
+
+    def end(self) -> str:
+        """End the process, and return how it ended, if it had ended before."""
+        import signal
+
+        self.close()
+        os.kill(self._process, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
-def _result(future: Future[list[Scanned]], watch: _Watch | None) -> list[Scanned]:
-    if watch is not None:
-        from concurrent.futures import wait
+class _Children:
+    """The child processes of a run.
 
-        while not future.done():
-            wait((future,), timeout=_LOOK)
-            watch.look()
-        watch.look()
-    return future.result()
+    Attributes:
+        broken: batches at which one died.
+    """
+
+    def __init__(self, number: int, options: ScanOptions, scratches: dict[str, Scratch]) -> None:
+        self._options, self._scratches = options, scratches
+        self._seen: set[str] = set()
+        self._died: set[str] = set()
+        self.broken: list[Batch] = []
+        self._all: list[_Child] = []
+        for _ in range(number):
+            self._add()
+
+    def _add(self) -> None:
+        self._all.append(_Child(self._options, self._scratches, self._all))
+
+    def scan(self, batches: Iterable[Batch]) -> Iterator[Scanned]:
+        """The results in the order of batches. A file at which a child dies is reported as unread.
+
+        Raises:
+            AbiscanError: as `scan_batch`.
+        """
+        waiting = deque(batches)
+        tasks: deque[_Task] = deque()
+        while waiting or tasks:
+            for child in self._all:
+                if child.task is None and waiting and len(tasks) <= 2 * len(self._all):
+                    tasks.append(_Task(waiting.popleft()))
+                    child.begin(tasks[-1])
+            while tasks and (tasks[0].results or tasks[0].is_done):
+                while tasks[0].results:
+                    yield tasks[0].results.popleft()
+                if tasks[0].is_done:
+                    tasks.popleft()
+            if tasks:
+                self._receive()
+
+    def _receive(self) -> None:
+        """Wait for messages of the children, and keep their results."""
+        import select
+
+        poll = select.poll()
+        by_output = {child.output: child for child in self._all if child.task is not None}
+        for output in by_output:
+            poll.register(output, select.POLLIN)
+        for output, _event in poll.poll():
+            child = by_output[output]
+            assert child.task is not None
+            try:
+                for message in child.receive():
+                    self._take(message, child, child.task)
+            except EOFError:
+                self._all.remove(child)
+                self._bury(child, child.task)
+                self._add()
+
+    def _take(self, message: Message, child: _Child, task: _Task) -> None:
+        from abiscan.model.progress import ProgressStep, replay
+
+        if isinstance(message, AbiscanError):
+            raise message
+        if isinstance(message, str):
+            child.reads = message
+        elif isinstance(message, ProgressStep):
+            assert self._options.progress is not None
+            replay(message, self._options.progress)
+        elif not (isinstance(message, InputError) and message.path in self._died):
+            task.results.append(message)
+        if isinstance(message, ScannedArtifact):
+            child.reads = None
+            self._seen.add(message.display)
+        elif isinstance(message, BatchEnd):
+            task.is_done, child.task = True, None
+
+    def _bury(self, child: _Child, task: _Task) -> None:
+        """Report the file at which a child died."""
+        reason = f"the process that read it died ({child.end()})"
+        task.is_done = True
+        if child.reads is None:
+            targets = ", ".join(task.batch.targets)
+            task.results.append(InputError(targets, f"{reason}: its members were not read"))
+            return
+        task.results.append(InputError(child.reads, f"{reason}: the file was not read"))
+        self._died.add(child.reads)
+        self._seen.add(child.reads)
+        self.broken.append(task.batch)
+
+    def take_broken(self) -> list[Batch]:
+        """The artifacts that no batch reported, undivided: a file at which a child died may be gone, which shifts the
+        division of the rest."""
+        wholes: dict[tuple[object, ...], list[Batch]] = {}
+        for each in self.broken:
+            wholes.setdefault((each.targets, each.archives, each.environment), []).append(each)
+        self.broken = []
+        skip = frozenset(self._seen)
+        return [
+            replace(same[0], part=0, parts=1, sources=any(each.sources for each in same), skip=skip)
+            for same in wholes.values()
+        ]
+
+    def end(self) -> None:
+        for child in self._all:
+            child.end()
 
 
-_worker: list[tuple[AnalysisContext, dict[str, Scratch]]] = []
-
-
-def _start(options: ScanOptions, scratches: dict[str, Scratch], watched: Connection | None) -> None:
-    """Initialise a worker process with the services that its batches share."""
+def _work(batches: IO[bytes], messages: IO[bytes], options: ScanOptions, scratches: dict[str, Scratch]) -> NoReturn:
+    """Scan batches in the child process until there are no more, and end it."""
+    import pickle
     import signal
+    import time
+    import traceback
+
+    from abiscan.model.progress import Relay
+
+    def send(message: Message) -> None:
+        data = pickle.dumps(message)
+        messages.write(len(data).to_bytes(_LENGTH, "little") + data)
+        messages.flush()
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
-    _end_with_parent()
-    if watched is not None:
-        options = replace(options, progress=_relay_to(watched))
-    _worker[:] = [(AnalysisContext(options), scratches)]
-
-
-def _end_with_parent() -> None:
-    """End this worker when its parent dies (SIGTERM, SIGKILL): it would wait for batches forever, because it holds both
-    ends of their pipe, and its open output would block a reader."""
-    import multiprocessing
-    from multiprocessing.connection import wait
-    from threading import Thread
-
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
-
-
-def _relay_to(connection: Connection) -> Relay:
-    import pickle
-    import select
-    import time
-
-    from abiscan.model.progress import ProgressStep, Relay
-
-    # The parent may not read for a while, or never: a step that does not fit is kept, and the work continues.
-    os.set_blocking(connection.fileno(), False)
-
-    def send(step: ProgressStep) -> bool:
-        data = pickle.dumps(step)
-        # Atomic with its four bytes of length, or not at all; a path of thousands of characters is left out.
-        if len(data) + 4 > select.PIPE_BUF:
-            return True
-        try:
-            connection.send_bytes(data)
-        except OSError:
-            return False
-        return True
-
-    return Relay(send, time.monotonic)
-
-
-def _scan_in_worker(batch: Batch) -> list[Scanned]:
-    ((context, scratches),) = _worker
-    scratch = scratches.get(batch.targets[0]) if batch.archives and batch.parts > 1 else None
-    found = list(scan_batch(batch, context, scratch=scratch))
-    if context.options.progress is not None:
-        context.options.progress.at("")
-    return found
+    status = 1
+    try:
+        relay = None if options.progress is None else Relay(send, time.monotonic)
+        context = AnalysisContext(replace(options, progress=relay))
+        while True:
+            try:
+                batch: Batch = pickle.load(batches)
+            except EOFError:
+                break
+            scratch = scratches.get(batch.targets[0]) if batch.archives and batch.parts > 1 else None
+            try:
+                for item in scan_batch(batch, context, send, scratch):
+                    if relay is not None and isinstance(item, BatchEnd):
+                        relay.at("")
+                    send(item)
+            except AbiscanError as error:
+                send(error)
+        status = 0
+    except BrokenPipeError:
+        pass  # the parent ended
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from abiscan.analysis.executors import in_process, process_pool
+from abiscan.analysis.executors import in_children, in_process
 from abiscan.analysis.run import stream
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.inputs.distributions import Distribution
@@ -27,7 +27,7 @@ def scan_packages(
     found: dict[str, list[Kept]] = {package.name: [] for package in packages}
     by_folder = {package.package.dist_info or "": package.name for package in packages}
     errors = []
-    executor = in_process if jobs == 1 else process_pool(jobs)
+    executor = in_process if jobs == 1 else in_children(jobs)
     # By directory: the name in METADATA may be any text.
     targets = [f"{INSTALLED}{package.package.name}" for package in packages]
     for item in stream(targets, options, jobs=jobs, executor=executor):

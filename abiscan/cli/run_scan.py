@@ -254,7 +254,7 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
 def _run(
     targets: Sequence[str], options: ScanOptions, asked: int | None, watch: Callable[[Finished], None] | None = None
 ) -> Report:
-    from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
+    from abiscan.analysis.executors import default_jobs, in_children, in_process
     from abiscan.analysis.run import scan
 
     if options.timings is not None:
@@ -263,6 +263,4 @@ def _run(
             note(f"{seconds * 1000:9.2f} ms  {name}")
         return found
     jobs = default_jobs(targets, options) if asked is None else asked
-    if jobs == 1:
-        return scan(targets, options, executor=in_children, watch=watch)
-    return scan(targets, options, jobs=jobs, executor=process_pool(jobs), watch=watch)
+    return scan(targets, options, jobs=jobs, executor=in_children(jobs), watch=watch)

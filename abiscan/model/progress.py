@@ -38,8 +38,6 @@ class ProgressStep(Struct, frozen=True):
     read: dict[str, list[int]]
 
 
-# Writes of up to PIPE_BUF bytes to a pipe are atomic: at least 512 (POSIX), 4,096 on Linux.
-_MOST_BLOCKS, _LONGEST_TEXT = 24, 160
 _INTERVAL = 0.1
 
 
@@ -47,14 +45,13 @@ class Relay:
     """A `Progress` that collects events and sends them at most ten times a second.
 
     Args:
-        send: sends a step; returns False if it must be sent again later.
         clock: returns seconds.
     """
 
-    def __init__(self, send: Callable[[ProgressStep], bool], clock: Callable[[], float]) -> None:
+    def __init__(self, send: Callable[[ProgressStep], object], clock: Callable[[], float]) -> None:
         self._send, self._clock = send, clock
         self._at, self._files = "", 0
-        self._read: dict[str, dict[int, None]] = {}
+        self._read: dict[str, list[int]] = {}
         self._known: set[tuple[str, int]] = set()
         self._sent = clock()
 
@@ -66,40 +63,26 @@ class Relay:
         for block in range(offset // BLOCK, (offset + size - 1) // BLOCK + 1):
             if (path, block) not in self._known:
                 self._known.add((path, block))
-                self._read.setdefault(path, {})[block] = None
-        self._tell()
+                self._read.setdefault(path, []).append(block)
+        self._send_in_time()
 
     def at(self, text: str, files: int = 1) -> None:
         """As `Progress.at`; at the end, send everything that is left."""
         if not text:
-            return self.flush()
-        self._at = text[-_LONGEST_TEXT:]
+            return self._send_all()
+        self._at = text
         self._files += files
-        return self._tell()
+        return self._send_in_time()
 
-    def flush(self) -> None:
-        """Send everything that is left, until `send` refuses."""
-        while (self._at or self._read) and self._send_one():
-            pass
-
-    def _tell(self) -> None:
+    def _send_in_time(self) -> None:
         if self._clock() - self._sent >= _INTERVAL:
             self._sent = self._clock()
-            self._send_one()
+            self._send_all()
 
-    def _send_one(self) -> bool:
-        path = next(iter(self._read), None)
-        blocks = [] if path is None else list(self._read[path])[:_MOST_BLOCKS]
-        step = ProgressStep(self._at, self._files, {} if path is None else {path: blocks})
-        if not (self._at or blocks) or not self._send(step):
-            return False
-        self._at, self._files = "", 0
-        if path is not None:
-            for block in blocks:
-                del self._read[path][block]
-            if not self._read[path]:
-                del self._read[path]
-        return True
+    def _send_all(self) -> None:
+        if self._at or self._read:
+            self._send(ProgressStep(self._at, self._files, self._read))
+            self._at, self._files, self._read = "", 0, {}
 
 
 def replay(step: ProgressStep, progress: Progress) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.batches import Batch, OpenedContainer, Scanned, ScannedArtifact, plan
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
+from abiscan.analysis.executors import default_jobs, in_children, in_process
 from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.run import scan, stream
 from abiscan.analysis.scan_batch import scan_batch
@@ -67,12 +67,13 @@ def test_every_division_gives_the_same_report(tree: Path, jobs: int) -> None:
 
 def test_processes_give_the_same_report(tree: Path) -> None:
     whole = scan(["."], options(tree))
-    assert scan(["."], options(tree), jobs=2, executor=process_pool(2)) == whole
+    assert scan(["."], options(tree), jobs=2, executor=in_children(2)) == whole
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("targets", [["."], ["cut.so"], ["good-extension.so", "cut.so", "old-string-extension.so"]])
 def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
-    tree: Path, monkeypatch: pytest.MonkeyPatch, targets: list[str]
+    tree: Path, monkeypatch: pytest.MonkeyPatch, targets: list[str], jobs: int
 ) -> None:
     """Reading a truncated mapping raises SIGBUS (mmap(2)), not an exception."""
     without = scan([target for target in targets if target != "cut.so"], options(tree)) if len(targets) > 1 else None
@@ -90,7 +91,7 @@ def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
         return mapped
 
     monkeypatch.setattr(formats, "map_file", cut_off)
-    report = scan(targets, options(tree), executor=in_children)
+    report = scan(targets, options(tree), jobs=jobs, executor=in_children(jobs))
     died = InputError("cut.so", "the process that read it died (SIGBUS): the file was not read")
     assert died in report.errors
     if without is not None:
@@ -100,11 +101,11 @@ def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
 
 
 def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
-    assert scan(["."], options(tree), executor=in_children) == scan(["."], options(tree))
+    assert scan(["."], options(tree), executor=in_children(1)) == scan(["."], options(tree))
     with pytest.raises(UsageError) as here:
         scan([".", "nothing.so"], options(tree))
     with pytest.raises(UsageError) as there:
-        scan([".", "nothing.so"], options(tree), executor=in_children)
+        scan([".", "nothing.so"], options(tree), executor=in_children(1))
     assert str(there.value) == str(here.value)
 
 
@@ -138,7 +139,7 @@ def test_one_archive_is_divided_by_its_members_where_it_is_large(tree: Path, siz
         ((name,), part, parts) for part in range(parts)
     ]
     whole = scan([name], options(tree))
-    assert scan([name], options(tree), jobs=3, executor=process_pool(3)) == whole
+    assert scan([name], options(tree), jobs=3, executor=in_children(3)) == whole
 
 
 def test_a_missing_target_is_reported_before_the_scan(tree: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.executors import in_process, process_pool
+from abiscan.analysis.executors import in_children, in_process
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UsageError
@@ -50,7 +50,7 @@ def test_the_other_wheels_of_a_directory_are_reported(jobs: int, tmp_path: Path)
         members = {**DIST_INFO, "demo-1.0.dist-info/METADATA": metadata, "demo/_C.so": SMALL}
         (tmp_path / f"{number}-{WHEEL_NAME}").write_bytes(zip_bytes(members))
     options = ScanOptions(torch="2.9.0", environment=None, settings=LoaderSettings(cwd=str(tmp_path)))
-    executor = in_process if jobs == 1 else process_pool(jobs)
+    executor = in_process if jobs == 1 else in_children(jobs)
     report = scan(["."], options, jobs=jobs, executor=executor)
     assert len(report.artifacts) == 3
     assert [error.path[0] for error in report.errors] == ["0", "1"]
