@@ -3,6 +3,7 @@ other vendor."""
 
 from __future__ import annotations
 
+from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 from abiscan.diagnosis.release_position import Position
@@ -39,6 +40,8 @@ def _is_hip(missing: MissingName) -> bool:
 
 def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
+    if is_for_hip(missing) and not hip:
+        return  # a file for CUDA, which no torch for that GPU loads
     if target is not None and target.variant != "cpu" and (target.cuda or target.hip or target.variant):
         return
     elsewhere = target is not None and missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER)
@@ -69,12 +72,14 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
         )
         return
     of_rocm = any(word in missing.file.path.lower() for word in _ROCM_FILE)
-    if target is None or on_rocm or of_rocm:
+    on_amd = on_rocm or is_for_hip(missing)
+    if target is None or on_amd or of_rocm:
         of_file = 0.66 if of_rocm else 0.25
         yield from row_causes(
             "symbol-of-cuda-build",
             missing,
-            score=0.88 if on_rocm else of_file if target is None else 0.45,
+            score=0.88 if on_amd else of_file if target is None else 0.45,
             on_rocm=on_rocm,
+            on_amd=on_amd and not on_rocm,
             of_rocm=of_rocm,
         )

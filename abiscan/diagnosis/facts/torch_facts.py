@@ -155,6 +155,11 @@ def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
     return command and torch_commands.force_reinstall(command)
 
 
+def install_hip_build(_values: Values, missing: MissingName) -> str | None:
+    """The command that replaces a torch without HIP by one for the GPU of AMD of the text."""
+    return torch_commands.torch_with_hip(missing)
+
+
 def _has_code(capability: str) -> bool:
     """Whether the builds for `_OF_MOST_DRIVERS` have code for a compute capability."""
     cuda = versions.order(cuda_release(_OF_MOST_DRIVERS)) or ()

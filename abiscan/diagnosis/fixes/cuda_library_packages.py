@@ -19,10 +19,13 @@ from abiscan.ownership.vendors import cuda_distribution, distributions_beside, v
 # Up to this release of CUDA, file names have both of its numbers (libcudart.so.10.1).
 LAST_WITH_MINOR = 10
 SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
-# https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488.
+# https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488; from
+# r34.1 on the driver alone is mounted (https://github.com/NVIDIA/nvidia-container-runtime/issues/173).
 _JETSON_CONTAINER = (
-    "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson; for docker build too: "
-    'add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker'
+    "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson with JetPack 4; for "
+    'docker build too: add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker\n'
+    "JetPack 5 and later mount the driver alone: use an image that has the others, of the L4T release of the Jetson "
+    "(cat /etc/nv_tegra_release), such as nvcr.io/nvidia/l4t-jetpack"
 )
 # Also docs/setup.md of dusty-nv/jetson-containers.
 _JETSON_IMAGE_BUILD = (
@@ -83,6 +86,8 @@ def install_for_torch(library: CudaLibrary) -> str:
         if not missing.log.is_jetson and (release := minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         itself = install_itself(library)
+        if missing.log.is_jetson_container:
+            return itself
         other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
@@ -183,7 +188,8 @@ def install_itself(library: CudaLibrary) -> str:
             "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
             _JETSON_CONTAINER,
         )
-        of_jetson = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else of_system
+        in_container = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else (_JETSON_CONTAINER,)
+        of_jetson = in_container if missing.log.is_jetson_container or missing.log.is_image_build else of_system
         return "\n".join((*of_jetson, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
     if major is None:
         return path

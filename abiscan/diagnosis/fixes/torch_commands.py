@@ -8,7 +8,7 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of, with_gpu_of
 from abiscan.diagnosis.fixes.wheel_rows import (
     cuda_major,
     cuda_release,
@@ -84,7 +84,34 @@ def image_of_nvidia(version: str) -> str:
 def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
     """The command that installs one release of torch; see `find_torch`."""
     found = find_torch(version, missing, cuda=cuda, variant=variant)
-    return None if found is None else f"pip install {found[0]}"
+    if found is None:
+        return from_package_index(version, missing) if gpu_vendor_of(missing) == AMD and not cuda else None
+    return f"pip install {found[0]}"
+
+
+# ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625). Builds of torch have code for
+# gfx115x from ROCm 7.0 on (pytorch pull request 167299).
+_UNTIL_ROCM_6_3: Final = ("gfx900", "gfx906")
+_SINCE_ROCM_7: Final = "gfx115"
+_NEWEST_ROCM: Final = "rocm7.2"
+
+
+def torch_with_hip(missing: MissingName) -> str | None:
+    """The command that installs torch for the GPU of AMD of the text: its release, if a build of that has code for the
+    GPU; None for another GPU."""
+    if gpu_vendor_of(missing) != AMD or platform_of(missing) == "macosx":
+        return None
+    if is_on_windows(missing):
+        return hip_for_windows(missing)
+    gpu, version = missing.log.amd_gpu, missing.target_version
+    missing = with_gpu_of(AMD, missing)  # a CPU build is to be replaced
+    if gpu in _UNTIL_ROCM_6_3:
+        way = f"pip install --force-reinstall torch --index-url {INDEXES}rocm6.3"
+        return f"{way}  # later ones have no rocBLAS kernels of {gpu}"
+    command = (version and install_torch(version, missing)) or ""
+    if not command or (gpu.startswith(_SINCE_ROCM_7) and "/rocm7" not in command):
+        command = f"pip install torch --index-url {INDEXES}{_NEWEST_ROCM}"
+    return force_reinstall(command)
 
 
 def force_reinstall(command: str) -> str:
@@ -107,7 +134,7 @@ def find_torch(
         variant: preferred variant, before that of the target.
     """
     wanted_variant = XPU if gpu_vendor_of(missing) == XPU and variant != "cpu" else variant
-    variant = missing.target_variant
+    variant = missing.target_variant or (f"rocm{rocm_of(missing)}" if is_for_hip(missing) else "")
     found: list[tuple[Wheels, str]] = []
     for wheels in rows_of(_torch(), missing):
         known = entry_of_release(wheels.variants, version) or ()

@@ -107,6 +107,8 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
         return f"{use_libtorch(missing, program, ReleaseRanges())}\nFor a GPU: the archive of a CUDA, not that of cpu"
     if missing.log.is_jetson:
         return f"Install a torch for CUDA: {torch_commands.WHEELS_FOR_JETSON}"
+    if (of_amd := torch_commands.torch_with_hip(missing)) is not None:
+        return f"{of_amd}\nThen: {rebuild(missing)}"
     if missing.knowledge.from_source and not is_for_hip(missing):
         build = rebuild(missing.with_knowledge(log=replace(missing.log, gpu=NO_GPU)))
         return f"{build}\nor, for a GPU: build torch again with CUDA (USE_CUDA=1, nvcc in PATH), then the extension"

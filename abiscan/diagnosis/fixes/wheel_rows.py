@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -69,7 +69,7 @@ def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
     for_platform = tuple(row for row in rows if platform in row.platforms)
     if platform == "win_amd64":
         for_platform = tuple(map(_without_rocm, for_platform))
-    return tuple(filter(_has_rocm, for_platform)) if is_for_hip(missing) else for_platform
+    return tuple(map(_of_rocm, filter(_has_rocm, for_platform))) if is_for_hip(missing) else for_platform
 
 
 def _has_rocm(wheels: Wheels) -> bool:
@@ -80,10 +80,16 @@ def _has_rocm(wheels: Wheels) -> bool:
 
 def _without_rocm(row: Wheels) -> Wheels:
     """The row without builds for ROCm, which are for Linux only (https://pytorch.org/get-started/previous-versions)."""
-    variants = {
-        torch: tuple(each for each in known if not each.startswith("rocm")) for torch, known in row.variants.items()
-    }
-    return replace(row, variants=variants)
+    return _filtered(row, lambda variant: not variant.startswith("rocm"))
+
+
+def _of_rocm(row: Wheels) -> Wheels:
+    """The row without builds for CUDA."""
+    return _filtered(row, lambda variant: not cuda_major(variant))
+
+
+def _filtered(row: Wheels, fits: Callable[[str], bool]) -> Wheels:
+    return replace(row, variants={torch: tuple(filter(fits, known)) for torch, known in row.variants.items()})
 
 
 def releases_of(wheels: Wheels) -> Mapping[str, str]:
@@ -177,7 +183,7 @@ def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
     newest of that CUDA or ROCm; the newest of all if none is given."""
     if variant in known:
         return variant
-    if variant.startswith("rocm"):
+    if variant.startswith("rocm") or not any(map(cuda_major, known)):
         rocm = [each for each in known if each.startswith("rocm")]
         of_major = [each for each in rocm if each.partition(".")[0] == variant.partition(".")[0]]
         return max(of_major or rocm, key=lambda each: versions.order(each.removeprefix("rocm")) or (), default=None)

@@ -77,8 +77,14 @@ def causes_for_cuda(
         fix = "\n".join((extension_fixes.rebuild(missing), *extension_fixes.check_others(missing)))
         yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.96, (text, *evidence), fix)
     elif vendor.library == "cuda":
-        unversioned, wsl = name.endswith(".so"), missing.log.is_wsl
-        yield from row_causes("driver-library-missing", missing, evidence=evidence, unversioned=unversioned, wsl=wsl)
+        yield from row_causes(
+            "driver-library-missing",
+            missing,
+            evidence=evidence,
+            unversioned=name.endswith(".so"),
+            wsl=missing.log.is_wsl,
+            jetson=missing.log.is_jetson,
+        )
     else:
         yield from _of_toolkit(library, evidence, by_torch)
 

@@ -85,6 +85,7 @@ def log_facts(text: str) -> LogFacts:
         sdist=find_only_sdist(text),
         gpu=gpu,
         capability=find_capability(text),
+        amd_gpu=only_value(values("amd_gpu", text)),
         rocm=rocm,
         variant="" if gpu in (AMD, DCU) and variant.startswith("cu") else variant,
         toolkit=only_value(values("toolkit", text)),
@@ -99,6 +100,7 @@ def log_facts(text: str) -> LogFacts:
         if is_shown("lists_places_without_library", text)
         else {path.rpartition("/")[2]: path for path in values("library_file", text)},
         first_use=only_value(values("folder_of_first_use", text)),
+        is_jetson_container=is_shown("is_jetson", text) and is_shown("in_container", text),
         **{name: is_shown(name, text) for name in _SHOWN},
     )
 

@@ -39,6 +39,7 @@ class LogFacts(Struct, frozen=True):
         gpu: vendor of the GPU, as in `gpu_vendors.py`: `nvidia`, `amd`, `dcu`, `npu` (Ascend), `xpu` (Intel); `cpu` for
             a build without GPU; empty if unknown.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
+        amd_gpu: the only GPU of AMD (`gfx1151`); empty if unknown.
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         variant: the variant of torch for the only CUDA release that the text names, of whatever program (`cu118`);
             empty if unknown.
@@ -49,6 +50,7 @@ class LogFacts(Struct, frozen=True):
         is_wsl: whether the system is Linux on Windows (WSL).
         is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.
+        is_jetson_container: whether it is a container on a Jetson.
         is_image_build: whether a command of a Dockerfile failed.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
@@ -92,6 +94,7 @@ class LogFacts(Struct, frozen=True):
 
     gpu: str = ""
     capability: str = ""
+    amd_gpu: str = ""
     rocm: str = ""
     variant: str = ""
     toolkit: str = ""
@@ -101,6 +104,7 @@ class LogFacts(Struct, frozen=True):
     is_wsl: bool = False
     is_musl: bool = False
     is_jetson: bool = False
+    is_jetson_container: bool = False
     is_image_build: bool = False
     is_apple_silicon: bool = False
     is_nvidia_image: bool = False
