@@ -42,6 +42,13 @@ def test_the_earlier_releases_of_a_system_are_read_with_those_of_linux() -> None
         assert with_earlier(index).builds(machine)[0].torch == first
 
 
+def test_operators_of_torch_are_names_of_its_earlier_builds() -> None:
+    """llvm-readobj --coff-exports of c10.dll of torch 1.9.1; torchvision 0.10.1 imports both."""
+    stream = "??6c10@@YAAEAV?$basic_ostream@DU?$char_traits@D@std@@@std@@AEAV12@"
+    history = with_earlier(open_index()).lookup((f"{stream}AEBUDevice@0@@Z", f"{stream}W4DeviceType@0@@Z"), "win_amd64")
+    assert [each.exported_in.text() for each in history.values()] == ["1.7.1-2.15.0"] * 2
+
+
 def test_macos_has_the_wheels_of_the_package_index() -> None:
     index = open_index()
     linux = list(dict.fromkeys(build.torch for build in index.builds("x86_64")))
