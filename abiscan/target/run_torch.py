@@ -73,9 +73,10 @@ def find_run_torch(
         where = "no Python environment was found" if environment is None else f"no torch in {environment.label}"
         if spec == "installed":
             raise UnknownBuild(f"{where}: pass --python ENVIRONMENT, or a release (--torch 2.6.0)")
+        known = index()
+        newest = known.newest(machine if known.builds(machine) else FALLBACK_MACHINE)
         if spec == "declared":
-            return _released(index().newest(machine), environment, None)
-        newest = index().newest(machine)
+            return _released(newest, environment, None)
         note = (
             f"{where}: checked against torch {newest.torch}+{newest.variant}, the newest known; pass --torch to choose"
         )

@@ -9,7 +9,7 @@ import pytest
 
 from abiscan.errors import UnknownBuild
 from abiscan.model.target import TorchKind
-from abiscan.releases import ReleaseIndex
+from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.add import read_archive
 from abiscan.target.run_torch import find_run_torch
 from abiscan.target.target_request import TargetRequest
@@ -65,3 +65,10 @@ def test_a_path_without_torch_is_an_error(tmp_path: Path) -> None:
         find_run_torch(
             TargetRequest(str(path)), _no_index, "x86_64", read_archive=lambda p: read_archive(Path(p), None)
         )
+
+
+@pytest.mark.parametrize("spec", [None, "declared"])
+def test_a_platform_without_builds_ends_no_run(spec: str | None) -> None:
+    """Files for it are checked without a torch (`resolver.released_torch`)."""
+    assert not open_index().builds("win_arm64")
+    assert find_run_torch(TargetRequest(spec), open_index, "win_arm64").target.machine == "x86_64"
