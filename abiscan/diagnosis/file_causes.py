@@ -79,6 +79,8 @@ def _is_open(bound: CheckedImport) -> bool:
 def _candidates(file: ReferringFile, bound: CheckedImport, knowledge: Knowledge) -> tuple[Candidate, ...]:
     version = bound.symbol.version
     library, version_name = (None, None) if version is None else (version.library, version.name)
+    if bound.owner is Owner.PYTHON:
+        library = bound.symbol.library
     reference = Reference(bound.name, library, version_name, bound.owner, bound.status, bound.provider)
     return causes_of(MissingName(reference, knowledge, file))
 

@@ -75,6 +75,15 @@ class MissingName:
         """Outermost namespace of a C++ name."""
         return None if self.cxx is None else self.cxx.namespace
 
+    @property
+    def system(self) -> OperatingSystem:
+        """The system of the file that needs it."""
+        platform = self.log.platform
+        if self.macho or platform.startswith("macosx"):
+            return OperatingSystem.MACOS
+        of_windows = self.reference.msvc or platform.startswith("win")
+        return OperatingSystem.WINDOWS if of_windows else system_of(self.knowledge.machine)
+
     # --- the target -------------------------------------------------------------------------------------------------
 
     @property

@@ -23,7 +23,7 @@ class Reference(Struct, frozen=True):
 
     Attributes:
         name: as given; a Mach-O name with its leading underscore.
-        library: library of a versioned reference (`libnvJitLink.so.12`).
+        library: library of a versioned reference (`libnvJitLink.so.12`); of a CPython symbol of Windows its DLL.
         version: requested version.
         owner: from the resolution of a file; None for a name from a text.
         status: from the resolution of a file; None for a name from a text.

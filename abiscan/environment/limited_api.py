@@ -8,6 +8,9 @@ from abiscan.data import data_file
 
 _TABLE = data_file("cpython_stable_abi.txt")
 
+STABLE_ABI_LIBRARIES = ("python3.dll", "python3t.dll")
+"""The libraries of CPython for Windows that export the stable ABI only."""
+
 
 @cache
 def stable_abi() -> dict[str, str]:

@@ -17,15 +17,20 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
 
 
-def known_versions() -> tuple[PythonVersion, ...]:
-    """Return the versions of the table, in order."""
-    return _table()[0]
+def known_versions(system: OperatingSystem = OperatingSystem.LINUX) -> tuple[PythonVersion, ...]:
+    """Return the versions of a system's table, in order."""
+    return _table(system)[0]
 
 
 def exported_by(name: str, system: OperatingSystem = OperatingSystem.LINUX) -> tuple[PythonVersion, ...]:
     """Return the versions on a system that export a name, in order; empty if none does."""
     versions, masks = _table(system)
     return _of_mask(versions, masks.get(name, 0))
+
+
+def systems_exporting(name: str) -> tuple[OperatingSystem, ...]:
+    """Return the systems on which some version exports a name."""
+    return tuple(system for system in FILES if exported_by(name, system))
 
 
 def names() -> Iterable[str]:

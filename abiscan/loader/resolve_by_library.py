@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from abiscan.binary import Binary
-from abiscan.environment.limited_api import stable_abi
+from abiscan.environment.limited_api import STABLE_ABI_LIBRARIES, stable_abi
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.package_libraries import needed_of_package, paths_by_library
 from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
@@ -26,8 +26,6 @@ from abiscan.ownership.operating_system_libraries import system_owner
 from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.releases.exports import TargetExports
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
-
-_STABLE_ABI_LIBRARIES = ("python3.dll", "python3t.dll")
 
 
 class _Scope:
@@ -92,7 +90,7 @@ class _Scope:
         return (Status.MISSING, None) if elsewhere is None else (Status.UNREACHABLE, elsewhere)
 
     def _in_python(self, name: str, key: str) -> Answer:
-        if key in _STABLE_ABI_LIBRARIES:
+        if key in STABLE_ABI_LIBRARIES:
             return (Status.RESOLVED, key) if name in stable_abi() else (Status.MISSING, None)
         version = python_of_dll(key)
         pythons = self.pythons

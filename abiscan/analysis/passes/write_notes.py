@@ -128,8 +128,9 @@ def _unknown_python(record: FileRecord, names: list[str]) -> str:
     from abiscan.environment.python_names import exporting_all
 
     possible = record.target.possible
-    exporting = [each for each in exporting_all(names, system_of(record.facts.machine)) if each in possible]
-    who = f"only CPython {ranges(exporting, possible)} exports" if exporting else "no single CPython exports"
+    system = system_of(record.facts.machine)
+    exporting = [each for each in exporting_all(names, system) if each in possible]
+    who = f"only CPython {ranges(exporting, system, possible)} exports" if exporting else "no single CPython exports"
     return f"the interpreter is unknown (`--python PATH` names it): {who} {shortened(names)}"
 
 

@@ -9,8 +9,10 @@ from itertools import groupby
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.environment.python_names import exported_by, known_versions
-from abiscan.model.python_version import PythonVersion
+from abiscan.environment.limited_api import STABLE_ABI_LIBRARIES
+from abiscan.environment.python_names import exported_by, known_versions, systems_exporting
+from abiscan.model.platforms import OperatingSystem
+from abiscan.model.python_version import PythonVersion, python_of_dll
 from abiscan.ownership.names import is_python_name
 
 # Functions that a patch release added, with the release: https://docs.python.org/3/c-api/slice.html
@@ -25,34 +27,54 @@ def causes(missing: MissingName) -> Candidates:
     name = missing.name
     if not is_python_name(name):
         return
-    found, here, pythons = exported_by(name), _interpreter(missing), missing.knowledge.pythons
+    system = missing.system
+    found, here = exported_by(name, system), _interpreter(missing)
+    elsewhere = () if found else systems_exporting(name)
+    pythons, because = missing.knowledge.pythons, missing.knowledge.pythons_because
+    library = missing.reference.library or ""
+    if library.lower() in STABLE_ABI_LIBRARIES:
+        yield from row_causes(
+            "outside-stable-abi", missing, symbol=name, library=library, exporting=ranges(found, system)
+        )
+        return
     first = None if pythons else _of_patch_release(missing) or _of_other_characters(missing)
     if first is not None:
         yield from first
         return
-    known, tagged = known_versions(), missing.file.python
+    if (of_library := python_of_dll(library)) is not None:
+        pythons, because = (of_library,), f"the file imports it from {library}"
+    known, tagged = known_versions(system), missing.file.python
     in_every_python3 = set(found) >= {version for version in known if version.major == 3}
     kind, score = _evidence(found, here if here in known else None, pythons, in_every_python3)
     is_exported_here = here is None or here in found
     lacking = [version for version in pythons if version not in found]
+    if elsewhere:
+        way = "other-system"
+    elif pythons:
+        way = _way_of_setting(found, pythons, missing)
+    else:
+        way = _way(found, here, in_every_python3)
     yield from row_causes(
         "symbol-of-other-python",
         missing,
         score=score,
         commands={
+            "system": system.shown,
             "kind": kind,
-            "way": _way_of_setting(found, missing) if pythons else _way(found, here, in_every_python3),
-            "exporting": ranges(found),
+            "way": way,
+            "exporting": ranges(found, system),
             "oldest": str(known[0]),
             "newest": str(max(version for version in known if not version.free_threaded)),
-            "pythons": ranges(pythons),
+            "pythons": ranges(pythons, system),
             "each": ", ".join(map(str, pythons)),
-            "lacking": ranges(lacking, pythons),
+            "lacking": ranges(lacking, system, pythons),
             "tagged": "" if tagged is None else f"{tagged[0]}.{tagged[1]}",
             "tag": f"cp{here}".replace(".", ""),
         },
         symbol=name,
-        because=missing.knowledge.pythons_because,
+        because=because,
+        linking=missing.reference.link_time,
+        elsewhere=" and ".join(each.shown for each in elsewhere),
         by_program=in_every_python3 and is_exported_here and _may_be_of_program(missing.file.base_name),
     )
 
@@ -109,12 +131,13 @@ def _interpreter(missing: MissingName) -> PythonVersion | None:
     return missing.environment.python if missing.environment is not None else None
 
 
-def _way_of_setting(found: Sequence[PythonVersion], missing: MissingName) -> str:
+def _way_of_setting(found: Sequence[PythonVersion], pythons: Sequence[PythonVersion], missing: MissingName) -> str:
     """What to do if the file is for some CPythons: a condition of the row."""
-    tagged, pythons = missing.file.python, missing.knowledge.pythons
+    tagged = missing.file.python
     if tagged is not None and tagged not in {(each.major, each.minor) for each in pythons}:
         return "other-build"
-    return "restrict" if found else "headers"
+    # A file that imports it from `python311.dll` is for one CPython, whatever its tags.
+    return "restrict" if found and pythons == missing.knowledge.pythons else "headers"
 
 
 def _way(found: Sequence[PythonVersion], here: PythonVersion | None, in_every_python3: bool) -> str:
@@ -126,15 +149,19 @@ def _way(found: Sequence[PythonVersion], here: PythonVersion | None, in_every_py
     return "python-3" if here.major == 2 else "here"
 
 
-def ranges(found: Iterable[PythonVersion], of: Container[PythonVersion] | None = None) -> str:
+def ranges(
+    found: Iterable[PythonVersion],
+    system: OperatingSystem = OperatingSystem.LINUX,
+    of: Container[PythonVersion] | None = None,
+) -> str:
     """`2.7-3.12, 3.14`. Free-threaded builds are named if they differ from the default build of their version: `2.7 -
     3.14, not 3.13t - 3.14t`.
 
     Args:
-        of: the versions to consider; None for all known ones.
+        of: the versions to consider; None for all known ones of the system.
     """
     exporting = set(found)
-    versions = [version for version in known_versions() if of is None or version in of]
+    versions = [version for version in known_versions(system) if of is None or version in of]
     default = [version for version in versions if not version.free_threaded]
     free_threaded = [version for version in versions if version.free_threaded]
     of_default = {PythonVersion(v.major, v.minor, True) for v in exporting if not v.free_threaded}
