@@ -33,7 +33,7 @@ def _major(runtime: str) -> str:
 
 
 # The runtime, and the libraries that only builds of torch with CUDA have.
-_GPU_BUILD = ("libcudart", "libc10_cuda", "libtorch_cuda")
+_GPU_BUILD = ("libcudart", "libc10_cuda", "libtorch_cuda", "cudart64", "c10_cuda", "torch_cuda")
 
 
 def needs_gpu_build(sonames: Iterable[str]) -> bool:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from abiscan.diagnosis.fixes.libtorch_programs import find_program
+from abiscan.diagnosis.fixes.torch_fixes import install_torch
 from abiscan.diagnosis.fixes.torch_ranges import restrict_releases
 from abiscan.diagnosis.fixes.windows_commands import for_windows
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.library.api import explain
+from abiscan.model.facts import SharedObject
+from abiscan.model.versions import ReleaseRanges
+from abiscan.releases import open_index
 from tests.tables import table_rows
 
 KNOWN = ("2.1.0", "2.1.2", "2.2.0", "2.7.1", "2.13.0")
@@ -41,3 +49,28 @@ def test_a_fix_for_windows_has_no_comment_behind_a_command() -> None:
     )
     for cause in explain(text)[0].causes:
         assert not any(line.startswith("pip ") and "  # " in line for line in cause.fix.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("needed", "expected"),
+    [
+        # `Requires-Dist` of torch 2.6.0 on the package index names NVIDIA's packages for Linux only.
+        (("torch_cpu.dll", "c10.dll"), 'pip install "torch>=2.6.0,<=2.9.1"'),
+        # https://download.pytorch.org/whl/torch: cu118 ends with 2.7.1.
+        (
+            ("torch_cuda.dll", "cudart64_110.dll"),
+            "pip install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu118",
+        ),
+        (
+            ("c10_cuda.dll", "cudart64_12.dll"),
+            "pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/cu128",
+        ),
+    ],
+)
+def test_a_file_for_cuda_on_windows_needs_a_torch_of_pytorchs_index(needed: tuple[str, ...], expected: str) -> None:
+    file = SharedObject("pyd", 1, "win_amd64", 64, None, needed, None, None, None, (), (), (), ())
+    loads_on = ReleaseRanges((("2.6.0", "2.9.1"),))
+    knowledge = Knowledge(releases=open_index(), machine="win_amd64", loads_on=loads_on)
+    missing = MissingName(Reference("?f@at@@YAXXZ"), knowledge, ReferringFile("xformers/pyd", file, "xformers"))
+    assert install_torch(missing, loads_on) == expected
+    assert find_program(missing) is None  # of a wheel: pip installs it, whatever its name

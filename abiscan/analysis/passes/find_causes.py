@@ -10,6 +10,7 @@ from abiscan.model.cause import Diagnosis
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.gpu_libraries import needs_gpu_build
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix
 from abiscan.releases.pythons import installable
@@ -29,11 +30,14 @@ def find_causes(record: FileRecord) -> None:
 
     python, facts = target.environment.python, record.artifact.group.facts
     matrix = record.matrix
+    known = context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed)
+    if torch is not None and torch.exports.stands_for_cuda and needs_gpu_build(record.facts.needed):
+        known = replace(known, target=replace(torch.target, variant="", cuda=None))
     record.diagnosis = diagnose(
         record.facts,
         unresolved,
         replace(
-            context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed),
+            known,
             target_is_assumed=target.of_file.part.source is TargetSource.NEWEST_KNOWN,
             loads_on=_installable_releases(record),
             no_variant_loads=matrix is not None and torch is not None and _fails_on(matrix, torch.target.version),

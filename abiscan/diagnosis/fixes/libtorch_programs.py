@@ -33,7 +33,7 @@ _WHEEL_FOR_MACOS: Final = (
 def find_program(missing: MissingName) -> Program | None:
     """The kind of program that loads the file; None for Python, or if unknown."""
     path = missing.file.path
-    if any(folder in path for folder in _OF_PIP):
+    if missing.file.distribution is not None or any(folder in path for folder in _OF_PIP):
         return program_of_text(missing.file.base_name)  # of a binding that loads the torch of pip
     found = program_of_text(path) if path else None
     if found is None and _is_linked_alone(missing):

@@ -12,13 +12,14 @@ from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_ranges import torch_range
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
 from abiscan.diagnosis.text.gpu_vendors import NO_GPU
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.gpu_libraries import find_toolkit
+from abiscan.ownership.gpu_libraries import find_toolkit, needs_gpu_build
 from abiscan.releases.build import loaded_globally
 from abiscan.releases.pythons import with_wheels
 
@@ -45,6 +46,12 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     command = None
     if missing.file.facts is None and ranges.last != newest and missing.target is not None:
         command = torch_commands.install_torch(ranges.last, missing)
+    cuda = _cuda_of_file(missing) if is_on_windows(missing) else None
+    if cuda is not None:
+        # The package index has builds without CUDA for Windows.
+        command = _newest_for_cuda(cuda, missing, ranges)
+        if command is None:
+            return None
     command = command or f"pip install {torch_range(ranges, newest)}"
     newest_python = max(with_wheels(ranges.last), default=None)
     if newest_python is None or newest_python >= _MAINTAINED:
@@ -53,6 +60,21 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     if python is not None and python > newest_python:
         return None
     return f"{command}  # no wheels for Python > {newest_python}"
+
+
+def _cuda_of_file(missing: MissingName) -> str | None:
+    """Major release of the CUDA that the file needs, empty if it is unknown; None if it needs none."""
+    toolkit = find_toolkit(missing.file.needed)
+    if toolkit is not None and toolkit.kind == "CUDA":
+        return toolkit.version.partition(".")[0]
+    return "" if needs_gpu_build(missing.file.needed) else None
+
+
+def _newest_for_cuda(cuda: str, missing: MissingName, ranges: ReleaseRanges) -> str | None:
+    """The command that installs the newest release in the ranges that has a build for that CUDA."""
+    releases = (each for each in reversed(missing.known_versions) if ranges.contains(each))
+    commands = (torch_commands.install_torch(each, missing, cuda=cuda) for each in releases)
+    return next((command for command in commands if command is not None), None)
 
 
 def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:

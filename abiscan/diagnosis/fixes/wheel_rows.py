@@ -16,6 +16,7 @@ from abiscan.diagnosis.fixes.build_requirements import install_imports
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.releases.build import has_the_new_string
 from abiscan.releases.pythons import with_wheels
@@ -230,13 +231,16 @@ def is_on_windows(missing: MissingName) -> bool:
 
 
 def platform_of(missing: MissingName) -> str:
-    """The platform in wheel tags: from the file's name, else from the text, else Linux."""
+    """The platform in wheel tags: from the file's name or format, else from the text, else Linux."""
     path = missing.file.path
     for platform, marks in _PLATFORMS:
         if any(mark in path for mark in marks):
             return platform
-    if missing.macho:
+    system = system_of(missing.knowledge.machine)
+    if missing.macho or system is OperatingSystem.MACOS:
         return "macosx"
+    if system is OperatingSystem.WINDOWS:
+        return missing.knowledge.machine
     if "aarch64" in path:
         return "linux_aarch64"
     environment = missing.environment
