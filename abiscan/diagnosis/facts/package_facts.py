@@ -366,9 +366,12 @@ def reinstall_file(values: Values, _missing: MissingName) -> str | None:
 
 
 def older_name(values: Values, missing: MissingName) -> str | None:
-    """The distribution with older releases of the package (value `project`)."""
+    """The distribution with older releases of the package (value `project`), if the text names no later release."""
     package = package_commands.find_package(missing, values.get("project"))
-    return None if package is None or package.former is None else package.former.name
+    if package is None or package.former is None:
+        return None
+    there, first = versions.order(missing.log.releases.get(package.name, "")), versions.order(package.former.before)
+    return None if there is not None and first is not None and there >= first else package.former.name
 
 
 def older_before(values: Values, missing: MissingName) -> str | None:

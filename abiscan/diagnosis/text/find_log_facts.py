@@ -28,6 +28,7 @@ from abiscan.diagnosis.text.torch_in_log import (
     find_compiled_for,
     find_cxx11_abi,
     find_label,
+    find_label_beside,
     find_torch_version,
     find_variant,
 )
@@ -115,6 +116,8 @@ def _torch(text: str, gpu: str, rocm: str) -> str | None:
         return torch
     if rocm:
         return f"{torch}+rocm{rocm}"
+    if gpu in ("", NVIDIA):
+        torch += find_label_beside(torch, text)
     return f"{torch}+cpu" if gpu == NO_GPU and is_shown("only_cpu", text) else torch
 
 

@@ -26,7 +26,7 @@ def find_gpu_vendor(text: str) -> str:
     found = [vendor for vendor, _ in shown("gpu", text) if vendor != AMD or not without_amd]
     if NVIDIA not in found and find_capability(text):
         found.append(NVIDIA)
-    if not found and is_shown("only_cpu", text):
+    if not found and is_shown("only_cpu", text) and not is_shown("torch_for_cuda", text):
         return NO_GPU
     # DTK uses AMD's names of architectures.
     if not found and not without_amd:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.text_facts import (
@@ -21,7 +22,7 @@ from abiscan.diagnosis.text.text_facts import (
     values_by_row,
 )
 from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured, only_value
-from abiscan.model.versions import is_version
+from abiscan.model.versions import is_version, minor
 
 # A CUDA release, as is any above 2.
 _OF_CUDA = re.compile(r"1\d\.\d")
@@ -134,6 +135,17 @@ def find_label(text: str) -> str:
         said = values("cuda_said", text)
     found = only_value(release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release))
     return found and f"+cu{found}"
+
+
+def find_label_beside(torch: str, text: str) -> str:
+    """`+cu118` for a CUDA release that the text names in one phrase with a release of torch that has builds for it;
+    empty if there is none, or the text names a toolkit."""
+    found = only_value(values("cuda_beside_torch", text)).replace(".", "")
+    if not found or values("toolkit", text):
+        return ""
+    rows = (wheels_by_id()[each].variants for each in packages_by_name()["torch"].wheels)
+    known = (variants.get(torch) or variants.get(minor(torch)) or () for variants in rows)
+    return f"+cu{found}" if any(f"cu{found}" in each for each in known) else ""
 
 
 def find_variant(text: str) -> str:
