@@ -14,7 +14,9 @@ _LOWER: Final = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNO
 _WITHOUT_MARKS: Final = dict.fromkeys(map(ord, _MARKS))
 # Words for one meaning. A name has no space or apostrophe, and stays.
 _CANNOT = re.compile(
-    r"\b(?:can['\u2019`]?t|can not|could(?: not|n['\u2019`]?t)|unable to|failed to|fails to|fail to)\b", re.IGNORECASE
+    r"\b(?:can['\u2019`]?t|can not|could(?: not|n['\u2019`]?t)|won['\u2019`]t|will not"
+    r"|unable to|failed to|fails to|fail to)\b",
+    re.IGNORECASE,
 )
 _NOT = re.compile(r"\b(do|does|did|is|was|has|have)n['\u2019`]?t\b", re.IGNORECASE)
 _IS = re.compile(r"\b(?:is|was|are|were|been|be) (?=not\b|undefined\b|undeclared\b|missing\b)", re.IGNORECASE)
