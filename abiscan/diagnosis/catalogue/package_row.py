@@ -312,6 +312,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
         apt_headers, dnf_headers: packages with its headers, where those are others.
         cmake: its name in CMake's find_package, if that is not `id`, in upper or lower case.
         first: the way that comes before any package, such as a submodule.
+        jetson: how it is installed on a Jetson, where that is another way.
         note: what else to do, or another way.
     """
 
@@ -328,6 +329,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     pip: str = ""
     cmake: str = ""
     first: str = ""
+    jetson: str = ""
     note: str = ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from msgspec import Struct
 
@@ -27,6 +28,15 @@ _JETSON_CONTAINER = (
     "JetPack 5 and later mount the driver alone: use an image that has the others, of the L4T release of the Jetson "
     "(cat /etc/nv_tegra_release), such as nvcr.io/nvidia/l4t-jetpack"
 )
+# Libraries that JetPack does not contain, by `Vendor.library`
+# (https://docs.pytorch.org/TensorRT/getting_started/jetpack.html, read 2026-11-28).
+_CUSPARSELT: Final = "libcusparse_lt-linux-sbsa-0.5.2.1-archive"
+_NOT_IN_JETPACK: Final = {
+    "cusparseLt": "wget https://developer.download.nvidia.com/compute/cusparselt/redist/libcusparse_lt/linux-sbsa/"
+    f"{_CUSPARSELT}.tar.xz && tar xf {_CUSPARSELT}.tar.xz && sudo cp -a {_CUSPARSELT}/lib/* /usr/local/cuda/lib64/"
+    "  # JetPack does not contain it\nexport LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
+    "cudss": "Install cuDSS for aarch64-jetson, which JetPack does not contain: https://developer.nvidia.com/cudss-downloads",
+}
 # Also docs/setup.md of dusty-nv/jetson-containers.
 _JETSON_IMAGE_BUILD = (
     'Add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker; build the image '
@@ -75,6 +85,8 @@ def install_for_torch(library: CudaLibrary) -> str:
     program = find_program(missing) if missing.file.facts is None else None
     if program is not None:
         return _of_toolkit_for(library, program)
+    if missing.log.is_jetson_container or (missing.log.is_jetson and library.vendor.library in _NOT_IN_JETPACK):
+        return install_itself(library)
     ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
@@ -86,8 +98,6 @@ def install_for_torch(library: CudaLibrary) -> str:
         if not missing.log.is_jetson and (release := minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         itself = install_itself(library)
-        if missing.log.is_jetson_container:
-            return itself
         other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
@@ -182,6 +192,8 @@ def install_itself(library: CudaLibrary) -> str:
         "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
         f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
     )
+    if missing.log.is_jetson and vendor.library in _NOT_IN_JETPACK:
+        return _NOT_IN_JETPACK[vendor.library]
     if missing.log.is_jetson:
         of_system = (
             "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack",

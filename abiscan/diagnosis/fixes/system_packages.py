@@ -55,12 +55,17 @@ def library_of_cmake(package: str) -> SystemLibrary | None:
     return max(named, key=lambda row: row.cmake.lower() == name, default=None)
 
 
-def install_file(name: str) -> tuple[str, ...]:
+def install_file(name: str, *, jetson: bool = False) -> tuple[str, ...]:
     """The commands that install the library with this file, the best first.
 
     For a file that the catalogue does not have, the commands that look for its package.
+
+    Args:
+        jetson: the machine is a Jetson.
     """
     row = library_of_file(name)
+    if jetson and row is not None and row.jetson:
+        return (row.jetson,)
     macos = name.endswith(".dylib")
     if row is None:
         return () if macos or ".so" not in name else (_search(name),)

@@ -51,7 +51,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     system = library_of_file(name) if safe(name, "") else None
     if system is not None and not (vendor is not None and vendor.conda):
         evidence.append(f"It is part of {system.product}.")
-        fix = "\n".join(install_file(name))
+        fix = "\n".join(install_file(name, jetson=missing.log.is_jetson))
     elif vendor is not None:
         evidence.append(f"It is part of {vendor.product}.")
         if vendor.owner is Owner.HIP:
@@ -73,7 +73,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     elif (package := package_of_file(name)) is not None:
         evidence.append(f"{name} is part of {package.name}. Not every release and build of it has this file.")
         fix = "\n".join(package_commands.install(package, missing)) or fix
-    elif safe(name, "") and (search := install_file(name)):
+    elif safe(name, "") and (search := install_file(name, jetson=missing.log.is_jetson)):
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     if here is not None:
         fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
