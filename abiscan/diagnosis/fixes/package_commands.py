@@ -26,6 +26,7 @@ from abiscan.diagnosis.fixes.torch_commands import (
     index_of_label,
     install_nightly,
     install_torch,
+    variants_of,
 )
 from abiscan.diagnosis.fixes.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.fixes.wheel_rows import (
@@ -36,6 +37,7 @@ from abiscan.diagnosis.fixes.wheel_rows import (
     fill_places,
     is_in_span,
     is_on_windows,
+    nearest_variant,
     patch_release,
     platform_of,
     python_tag,
@@ -326,6 +328,8 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
         return
     wheels = next(iter(rows_of(package, missing)), None) or wheels_by_id()[package.wheels[0]]
     variant = missing.target_variant
+    if variant == _ANY_ROCM:
+        variant = nearest_variant(variants_of(missing.target_version, missing), variant) or "rocmX.Y"
     install = re.sub(_RELEASE, lambda _: package.name, wheels.install)
     if not variant:
         install = re.sub(_INDEX, "", install)

@@ -90,7 +90,9 @@ def _of_rocm(row: Wheels) -> Wheels:
 
 
 def _filtered(row: Wheels, fits: Callable[[str], bool]) -> Wheels:
-    return replace(row, variants={torch: tuple(filter(fits, known)) for torch, known in row.variants.items()})
+    """The row with some of its variants, for the releases of torch that have one."""
+    variants = {torch: tuple(filter(fits, known)) for torch, known in row.variants.items()}
+    return replace(row, variants={torch: known for torch, known in variants.items() if known})
 
 
 def releases_of(wheels: Wheels) -> Mapping[str, str]:
