@@ -17,7 +17,7 @@ from abiscan.inputs.byte_source import ByteSource, MemoryBytes, WindowBytes
 from abiscan.inputs.cache import KeptFiles
 from abiscan.inputs.inflate import stream_codec, unpack_member, zip_head, zip_method_error
 from abiscan.inputs.member_content import MemberContent
-from abiscan.inputs.members import Collector, MemberPlace, not_read, nothing_found
+from abiscan.inputs.members import Collector, MemberPlace, Nested, not_read, nothing_found
 from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_NESTED_ARCHIVE
@@ -52,7 +52,7 @@ def expand_archive(source: ByteSource, form: str, place: MemberPlace, options: O
         if form == "zip":
             yield from _expand_zip(source, place, options)
         else:
-            yield from _expand_tar(source, None if form == "tar" else form, place, options)
+            yield from _expand_tar(source, form, place, options)
     except UnreadableFile as error:
         yield InputError(error.path, error.reason)
 
@@ -131,7 +131,6 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
     scratch = options.scratch if place.depth == 1 else None
     archive = ZipArchive(source, place.display, limits, scratch, hashes=options.hashes)
     collector = Collector(place, options)
-    nested: list[tuple[zips.ZipMember, str]] = []
     by_name: dict[str, zips.ZipMember] = {}
     for member in zips.members(source, place.display, limits):
         if member.is_directory:
@@ -143,28 +142,52 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
         collector.options = replace(options, sources=False)
         collector.may_link = False
     for name, member in by_name.items():
-        _check_zip_member(archive, name, member, collector, nested)
-    kind = find_kind(place.name, collector.metadata)
+        _check_zip_member(archive, name, member, collector)
     collector.names = list(by_name)
-    if kind is ContainerKind.CONDA and nested:
-        yield from _expand_conda(archive, nested, place, options)
-        return
-    results = list(collector.finish(kind, largest_first=True))
+    collector.nested.sort(key=lambda inner: inner.name)
+    if collector.nested and find_kind(place.name, collector.metadata) is ContainerKind.CONDA:
+        yield from _expand_conda(collector.nested, place, options)
+    else:
+        yield from _expand_collected(archive, collector, options, largest_first=True)
+
+
+def _expand_collected(
+    archive: ZipArchive | TarArchive,
+    collector: Collector,
+    options: Options,
+    *,
+    largest_first: bool,
+    damage: UnreadableFile | None = None,
+) -> Expanded:
+    """The artifacts of an archive and of archives in it, after its last member.
+
+    Args:
+        damage: why further members are unknown.
+    """
+    place = collector.place
+    kind = find_kind(place.name, collector.metadata)
+    results = list(collector.finish(kind, largest_first=largest_first))
+    if damage is not None:
+        yield InputError(damage.path, damage.reason)
     yield from results
     archive.kept.clear()
-    if not results and not nested:
+    if not results and not collector.nested and damage is None:
         facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
         yield nothing_found(place, facts)
-    yield from _expand_nested(archive, nested, place, options)
+    for inner in collector.nested:
+        below = place.below(inner.name)
+        if below.depth > archive.limits.depth:
+            yield InputError(below.display, f"an archive inside of {below.depth - 1} others: not followed deeper")
+            continue
+        try:
+            source = inner.open(below.display)
+        except UnreadableFile as error:
+            yield InputError(error.path, error.reason)
+            continue
+        yield from expand_archive(source, inner.form, below, options)
 
 
-def _check_zip_member(
-    archive: ZipArchive,
-    name: str,
-    member: zips.ZipMember,
-    collector: Collector,
-    nested: list[tuple[zips.ZipMember, str]],
-) -> None:
+def _check_zip_member(archive: ZipArchive, name: str, member: zips.ZipMember, collector: Collector) -> None:
     limits = archive.limits
     if collector.refuses(name):
         return None
@@ -196,8 +219,7 @@ def _check_zip_member(
         return collector.error(name, "damaged: its compressed data cannot be unpacked")
     form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
     if form is not None:
-        nested.append((member, form))
-        return None
+        return collector.nested.append(Nested(member.name, form, partial(_nested_source, archive, member)))
     kind = collector.check(name, member.size, head)
     if kind is None:
         return None
@@ -219,22 +241,6 @@ def _has_wanted_name(name: str, options: Options) -> bool:
     )
 
 
-def _expand_nested(
-    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: MemberPlace, options: Options
-) -> Expanded:
-    for member, form in sorted(nested, key=lambda pair: pair[0].name):
-        below = place.below(member.name)
-        if below.depth > options.limits.depth:
-            yield InputError(below.display, f"an archive inside of {below.depth - 1} others: not followed deeper")
-            continue
-        try:
-            source = _nested_source(archive, member, below.display)
-        except UnreadableFile as error:
-            yield InputError(error.path, error.reason)
-            continue
-        yield from expand_archive(source, form, below, options)
-
-
 def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) -> ByteSource:
     if member.method == 0:
         return WindowBytes(archive.source, zips.data_offset(archive.source, member, display), member.packed)
@@ -248,17 +254,15 @@ def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) ->
 # --- conda ------------------------------------------------------------------------------------------------------
 
 
-def _expand_conda(
-    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: MemberPlace, options: Options
-) -> Expanded:
+def _expand_conda(nested: list[Nested], place: MemberPlace, options: Options) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
     specification, ".conda file format"). Member names do not include the inner archive names."""
     from abiscan.inputs.tar_reader import TarReader
 
     metadata: dict[str, bytes] = {}
-    for member, _form in nested:
-        if member.name.startswith("info-"):
-            source = _nested_source(archive, member, place.display)
+    for inner in nested:
+        if inner.name.startswith("info-"):
+            source = inner.open(place.display)
             reader = TarReader(source, stream_codec(source.read_at(0, 8)), place.display, options.limits)
             for entry in reader:
                 if entry.name != _CONDA_INDEX or not entry.isreg():
@@ -267,81 +271,66 @@ def _expand_conda(
                     excess = f"{entry.size} bytes (limit: {options.limits.metadata})"
                     raise UnreadableFile(f"{place.display}!{_CONDA_INDEX}", not_read(excess))
                 metadata[_CONDA_INDEX] = bytes(reader.rest(entry, reader.head(entry, 0)))
-    for member, form in nested:
-        if member.name.startswith("pkg-"):
-            source = _nested_source(archive, member, place.display)
-            yield from _expand_tar(source, None if form == "tar" else form, place, options, metadata)
+    for inner in nested:
+        if inner.name.startswith("pkg-"):
+            yield from _expand_tar(inner.open(place.display), inner.form, place, options, metadata)
 
 
 # --- tar --------------------------------------------------------------------------------------------------------
 
 
 def _expand_tar(
-    source: ByteSource,
-    codec: str | None,
-    place: MemberPlace,
-    options: Options,
-    metadata: dict[str, bytes] | None = None,
+    source: ByteSource, form: str, place: MemberPlace, options: Options, metadata: Mapping[str, bytes] = {}
 ) -> Expanded:
+    """As `expand_archive`.
+
+    Args:
+        metadata: metadata of the package that is beside the archive.
+    """
     from abiscan.inputs.tar_archive import TarArchive
     from abiscan.inputs.tar_reader import TarReader
 
-    limits = options.limits
-    archive = TarArchive(source, codec, place.display, limits, hashes=options.hashes)
+    codec = None if form == "tar" else form
+    archive = TarArchive(source, codec, place.display, options.limits, hashes=options.hashes)
     collector = Collector(place, options)
-    for name, content in (metadata or {}).items():
+    for name, content in metadata.items():
         collector.names.append(name)
         collector.add_metadata(name, content)
-    nested: list[tuple[str, str, ByteSource]] = []
-    broken: UnreadableFile | None = None
-    reader = TarReader(source, codec, place.display, limits)
-    seen: set[str] = set()
+    damage = None
     try:
-        for number, member in enumerate(reader):
-            name = posixpath.normpath(member.name) if not file_kind.is_unsafe_name(member.name) else member.name
-            if member.isdir() or collector.refuses(name):
-                continue
-            if name in seen and _is_wanted(name):
-                collector.error(name, "two members of this name: which one is unpacked depends on the order")
-            elif member.issym() or member.islnk():
-                # A hard link has its target relative to the top of the archive (POSIX pax, "linkname").
-                folder = "" if member.islnk() else posixpath.dirname(name)
-                collector.links.add(name, posixpath.join(folder, member.linkname))
-                seen.add(name)
-            elif not member.isreg() or member.issparse():
-                if _is_wanted(name):
-                    what = "a sparse member of a tar archive: unpack it first"
-                    collector.error(
-                        name, what if member.isreg() else f"{_special(member.type)}, not a file: not checked"
-                    )
-            else:
-                seen.add(name)
-                collector.names.append(name)
-                if name.endswith(_NEIGHBOUR):
-                    archive.neighbours[name] = number
-                _check_tar_member(archive, reader, (number, member, name), collector, nested)
+        _collect_tar(archive, TarReader(source, codec, place.display, options.limits), collector)
     except UnreadableFile as error:
-        broken = error
+        damage = error  # members before it are valid
     stems = {posixpath.splitext(name)[0] for name in collector.names if not name.endswith(_NEIGHBOUR)}
     archive.neighbours = {
         name: number for name, number in archive.neighbours.items() if posixpath.splitext(name)[0] in stems
     }
-    kind = find_kind(place.name, collector.metadata)
-    results = list(collector.finish(kind, largest_first=False))
-    if broken is not None:
-        # Members before the damage are valid; the rest is unknown.
-        yield InputError(broken.path, broken.reason)
-    yield from results
-    archive.kept.clear()
-    if not results and not nested and broken is None:
-        facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
-        yield nothing_found(place, facts)
-    for name, form, inner in nested:
-        below = place.below(name)
-        if below.depth > limits.depth:
-            yield InputError(below.display, f"an archive inside of {below.depth - 1} others: not followed deeper")
+    yield from _expand_collected(archive, collector, options, largest_first=False, damage=damage)
+
+
+def _collect_tar(archive: TarArchive, reader: TarReader, collector: Collector) -> None:
+    seen: set[str] = set()
+    for number, member in enumerate(reader):
+        name = posixpath.normpath(member.name) if not file_kind.is_unsafe_name(member.name) else member.name
+        if member.isdir() or collector.refuses(name):
+            continue
+        if name in seen and _is_wanted(name):
+            collector.error(name, "two members of this name: which one is unpacked depends on the order")
+        elif member.issym() or member.islnk():
+            # A hard link has its target relative to the top of the archive (POSIX pax, "linkname").
+            folder = "" if member.islnk() else posixpath.dirname(name)
+            collector.links.add(name, posixpath.join(folder, member.linkname))
+            seen.add(name)
+        elif not member.isreg() or member.issparse():
+            if _is_wanted(name):
+                what = "a sparse member of a tar archive: unpack it first"
+                collector.error(name, what if member.isreg() else f"{_special(member.type)}, not a file: not checked")
         else:
-            yield from expand_archive(inner, form, below, options)
+            seen.add(name)
+            collector.names.append(name)
+            if name.endswith(_NEIGHBOUR):
+                archive.neighbours[name] = number
+            _check_tar_member(archive, reader, (number, member, name), collector)
 
 
 def _is_wanted(name: str) -> bool:
@@ -359,7 +348,6 @@ def _check_tar_member(
     reader: TarReader,
     entry: tuple[int, Any, str],
     collector: Collector,
-    nested: list[tuple[str, str, ByteSource]],
 ) -> None:
     number, member, name = entry
     head = reader.head(member, PEEK_SIZE)
@@ -370,13 +358,14 @@ def _check_tar_member(
         return collector.add_metadata(name, bytes(reader.rest(member, head)))
     form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
     if form is not None:
+        inside: WindowBytes | MemoryBytes
         if archive.codec is None:
-            nested.append((name, form, WindowBytes(archive.source, member.offset_data, member.size)))
-        elif member.size + sum(source.size for _, _, source in nested) > MAX_NESTED_ARCHIVE:
+            inside = WindowBytes(archive.source, member.offset_data, member.size)
+        elif member.size + sum(inner.open("").size for inner in collector.nested) > MAX_NESTED_ARCHIVE:
             return collector.error(name, "a large archive inside of another: unpack the outer one first")
         else:
-            nested.append((name, form, MemoryBytes(reader.rest(member, head))))
-        return None
+            inside = MemoryBytes(reader.rest(member, head))
+        return collector.nested.append(Nested(name, form, lambda _display: inside))
     kind = collector.check(name, member.size, head)
     if kind is None:
         return None

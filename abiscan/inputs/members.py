@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
 from abiscan.binary import describe_other
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
+from abiscan.inputs.byte_source import ByteSource
 from abiscan.model.limits import MAX_LINK_STEPS, MAX_MEMBER_NAME
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
@@ -57,6 +58,19 @@ class MemberPlace(Struct, frozen=True):
         return MemberPlace(self.path, self.member(name), self.depth + 1)
 
 
+class Nested(Struct, frozen=True):
+    """An archive in another.
+
+    Attributes:
+        form: as of `file_kind.archive_form`.
+        open: returns its bytes, from its display path; raises UnreadableFile.
+    """
+
+    name: str
+    form: str
+    open: Callable[[str], ByteSource]
+
+
 def not_read(excess: str) -> str:
     """Error text for metadata that exceeds a limit (`find_excess_of_metadata`)."""
     return f"not read, because it has {excess}. The declarations of the package there are unknown"
@@ -102,6 +116,7 @@ class Collector(Struct):
 
     Attributes:
         may_link: whether members may be symbolic links.
+        nested: archives among the members.
     """
 
     place: MemberPlace
@@ -110,6 +125,7 @@ class Collector(Struct):
     names: list[str] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
     links: Links = field(default_factory=Links)
+    nested: list[Nested] = field(default_factory=list)
     _found: list[tuple[str, int, ArtifactKind, Content]] = field(default_factory=list)
     _errors: dict[str, list[str]] = field(default_factory=dict)
     _total: int = 0
