@@ -8,6 +8,7 @@ from __future__ import annotations
 import keyword
 import posixpath
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -123,46 +124,43 @@ def why_unregistered(functions: list[PybindFunction]) -> str:
     return "; ".join((*named, *more))
 
 
+class _Argument(Struct):
+    """A parameter of an operator.
+
+    Attributes:
+        text: in the definition; None if torch.library has no type for it.
+        word: its `py::arg`, if the binding names all parameters.
+        by_name: whether it is passed by name, because one before it is left out.
+    """
+
+    text: str | None
+    parameter: Parameter
+    word: Keyword | None
+    by_name: bool
+
+    @property
+    def name(self) -> str:
+        return (self.text or "").partition(":")[0]
+
+    @property
+    def passed(self) -> str:
+        """In the call of the bound function."""
+        return f"{self.name}={self.name}" if self.by_name else self.name
+
+
 def _function(namespace: str, function: PybindFunction) -> str | None:
     signature = function.signature
     if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
         return None
-    if any(each.returned for each in signature.parameters):
-        # torch.library refuses a result that is an argument: the operator writes to it, and returns nothing.
-        written = [
-            replace(each, type=(*each.type, "&"), const=False) if each.returned else each
-            for each in signature.parameters
-        ]
-        signature = PybindSignature(("void",), tuple(written))
-    # With the parameter names of the definition, calls by keyword or with defaults keep working.
-    keywords = function.keywords if len(function.keywords) == len(signature.parameters) else ()
-    left_out = [
-        number for number in range(len(keywords)) if _is_left_out(signature.parameters[number], keywords[number])
-    ]
-    first = left_out[0] if left_out else len(signature.parameters)
-    without = [
-        f"{each.name} ({_text(signature.parameters[at].type)})" for at, each in enumerate(keywords) if at in left_out
-    ]
-    by_name = [at >= first for at in range(len(signature.parameters)) if at not in left_out]
-    keywords = tuple(each for at, each in enumerate(keywords) if at not in left_out)
-    parameters = tuple(each for at, each in enumerate(signature.parameters) if at not in left_out)
-    signature = replace(signature, parameters=parameters)
-    named = [replace(each, name=word.name) for each, word in zip(signature.parameters, keywords, strict=False)]
-    taken = [_annotated(number, each) for number, each in enumerate(named or signature.parameters)]
+    signature = _without_returned_arguments(signature)
+    arguments, without = _arguments(signature, function.keywords)
+    signature = replace(signature, parameters=tuple(each.parameter for each in arguments))
     result = _result(signature)
-    if result is None or None in taken:
+    names = [each.name for each in arguments]
+    if result is None or any(each.text is None for each in arguments) or len(set(names)) < len(names):
         return None
-    names = [each.partition(":")[0] for each in taken if each is not None]
-    for number in range(len(keywords) - 1, -1, -1):
-        default = _default(keywords[number])
-        if default is None:
-            break  # Python allows no default before a parameter without one
-        taken[number] = f"{taken[number]} = {default}"
-    if len(set(names)) < len(names):
-        return None
-    if any(word.name != name for word, name, is_word in zip(keywords, names, by_name, strict=False) if is_word):
+    if any(each.by_name and each.word is not None and each.word.name != each.name for each in arguments):
         return None  # after a parameter that is left out, pybind11 needs the names that it declares
-    passed = [f"{name}={name}" if is_word else name for name, is_word in zip(names, by_name, strict=True)]
     mutated, condition = _mutated(signature, names), ""
     if not _RETURNS_TENSORS.fullmatch(result):
         if _writes(signature):
@@ -170,8 +168,9 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
         mutated = "()"
         if any("Tensor" in each.type and not each.const for each in signature.parameters):
             condition = "# Only if it writes to none of its arguments: with this result, an operator may not.\n"
-    for name, each in zip(names, signature.parameters, strict=True):
-        if each.returned:
+    for each in arguments:
+        if each.parameter.returned:
+            name = each.name
             condition = f"# The bound function returns {name}, which an operator may not: use {name} as its result.\n"
     if without:
         condition += f"# Left out, with their defaults: {', '.join(without)}.\n"
@@ -181,12 +180,50 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
         namespace=namespace,
         name=function.name,
         mutates=mutated,
-        parameters=", ".join(each for each in taken if each is not None),
-        names=", ".join(passed),
+        parameters=", ".join(_with_defaults(arguments)),
+        names=", ".join(each.passed for each in arguments),
         result=result,
         call="" if result == "None" else "return ",
         fake=fake,
     )
+
+
+def _without_returned_arguments(signature: PybindSignature) -> PybindSignature:
+    """The signature of a function that returns nothing, if it returns an argument: torch.library refuses such a result,
+    and the operator writes to the argument."""
+    if not any(each.returned for each in signature.parameters):
+        return signature
+    written = (
+        replace(each, type=(*each.type, "&"), const=False) if each.returned else each for each in signature.parameters
+    )
+    return PybindSignature(("void",), tuple(written))
+
+
+def _arguments(signature: PybindSignature, words: Sequence[Keyword]) -> tuple[list[_Argument], list[str]]:
+    """The parameters of the operator, and those that are left out, for a comment. With the parameter names of the
+    definition, calls by keyword or with defaults keep working."""
+    found: list[_Argument] = []
+    without: list[str] = []
+    parameters = signature.parameters
+    named = words if len(words) == len(parameters) else (None,) * len(parameters)
+    for parameter, word in zip(parameters, named, strict=True):
+        if word is not None and _is_left_out(parameter, word):
+            without.append(f"{word.name} ({_text(parameter.type)})")
+        else:
+            shown = parameter if word is None else replace(parameter, name=word.name)
+            found.append(_Argument(_annotated(len(found), shown), parameter, word, by_name=bool(without)))
+    return found, without
+
+
+def _with_defaults(arguments: Sequence[_Argument]) -> list[str]:
+    texts = [each.text or "" for each in arguments]
+    for number in reversed(range(len(arguments))):
+        word = arguments[number].word
+        default = None if word is None else _default(word)
+        if default is None:
+            break  # Python allows no default before a parameter without one
+        texts[number] += f" = {default}"
+    return texts
 
 
 def _is_left_out(parameter: Parameter, keyword: Keyword) -> bool:
