@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import in_children, in_process
 from abiscan.analysis.run import stream
 from abiscan.analysis.scan_options import ScanOptions
@@ -30,7 +31,7 @@ def scan_packages(
     executor = in_process if jobs == 1 else in_children(jobs)
     # By directory: the name in METADATA may be any text.
     targets = [f"{INSTALLED}{package.package.name}" for package in packages]
-    for item in stream(targets, options, jobs=jobs, executor=executor):
+    for item in stream(targets, AnalysisContext(options), jobs=jobs, executor=executor):
         if isinstance(item, Container):
             owner = by_folder.get(item.path.rpartition("/")[2])
             owners |= dict.fromkeys(item.artifacts, owner or "")

@@ -9,6 +9,7 @@ contains what a step could not read or decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from abiscan.analysis.batches import Scanned, archive_sizes, plan
 from abiscan.analysis.context import AnalysisContext
@@ -16,6 +17,9 @@ from abiscan.analysis.executors import Executor, in_process
 from abiscan.analysis.merge import Finished, finish_containers, merge
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.model.report import Report
+
+if TYPE_CHECKING:
+    from abiscan.model.progress import Progress
 
 
 def scan(
@@ -38,11 +42,10 @@ def scan(
         UnknownBuild: `--torch` does not name a known torch.
     """
     context = AnalysisContext(options)
-    root = options.settings.files.shown or None
-    results = _stream(targets, context, jobs, executor)
+    results = stream(targets, context, jobs=jobs, executor=executor)
     if watch is not None:
         results = _shown(results, watch)
-    return merge(results, context.rule_infos, root)
+    return merge(results, context.rule_infos, options.settings.files.shown or None)
 
 
 def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
@@ -51,25 +54,21 @@ def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
     Raises:
         UsageError, UnknownBuild: as `scan`.
     """
-    return merge(_stream(targets, context, 1, in_process), context.rule_infos)
+    return merge(stream(targets, context), context.rule_infos)
 
 
 def stream(
-    targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executor: Executor = in_process
+    targets: Sequence[str], context: AnalysisContext, *, jobs: int = 1, executor: Executor = in_process
 ) -> Iterator[Finished]:
     """The results as they are found, in the order of batches. Only the members of one container are held.
 
     Raises:
         UsageError, UnknownBuild: as `scan`, with the first item.
     """
-    return _stream(targets, AnalysisContext(options), jobs, executor)
-
-
-def _stream(targets: Sequence[str], context: AnalysisContext, jobs: int, executor: Executor) -> Iterator[Finished]:
     found = executor(plan(targets, context.options, jobs), context)
-    return finish_containers(
-        found if context.options.progress is None else _watched(found, targets, context), context.known_versions
-    )
+    if context.options.progress is not None:
+        found = _watched(found, context.options.progress, targets, context.options)
+    return finish_containers(found, context.known_versions)
 
 
 def _shown(results: Iterator[Finished], watch: Callable[[Finished], None]) -> Iterator[Finished]:
@@ -78,12 +77,12 @@ def _shown(results: Iterator[Finished], watch: Callable[[Finished], None]) -> It
         yield each
 
 
-def _watched(found: Iterator[Scanned], targets: Sequence[str], context: AnalysisContext) -> Iterator[Scanned]:
+def _watched(
+    found: Iterator[Scanned], progress: Progress, targets: Sequence[str], options: ScanOptions
+) -> Iterator[Scanned]:
     """The stream, with progress reports from the beginning to the end, also after an error."""
-    progress = context.options.progress
-    assert progress is not None
     try:
-        progress.expect(archive_sizes(targets, context.options))
+        progress.expect(archive_sizes(targets, options))
         yield from found
     finally:
         progress.at("")

@@ -146,7 +146,7 @@ def test_a_missing_target_is_reported_before_the_scan(tree: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         list(plan(["good-extension.so", "absent.so"], options(tree), jobs=2))
     with pytest.raises(UsageError, match="no such file"):
-        next(stream(["good-extension.so", "absent.so"], options(tree)))
+        next(stream(["good-extension.so", "absent.so"], AnalysisContext(options(tree))))
 
 
 def test_a_container_is_checked_after_its_last_member() -> None:
