@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec import Struct
 
@@ -92,11 +92,7 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
     """
     if environment is not None:
         files = environment.files
-    root = os.path.abspath(root)
-    if os.path.basename(root) == "lib" and _own_libraries(root, files):
-        root = os.path.dirname(root)
-    elif not _own_libraries(os.path.join(root, "lib"), files) and files.is_directory(os.path.join(root, "torch")):
-        root = os.path.join(root, "torch")
+    root = _top_of(os.path.abspath(root), files)
     library_dir, libraries = _locate_libraries(root, environment, files)
     if not libraries:
         raise UnknownBuild(f"{root}: no libtorch in it (looked for lib/libtorch*.so and lib/libc10.so)")
@@ -104,17 +100,6 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
     version = values.get("__version__") or "unknown"
     public, _, label = version.partition("+")
     cuda, hip = values.get("cuda"), values.get("hip") or values.get("rocm")
-    names = set(map(torch_stem, libraries))
-    if label and not label.startswith("git"):
-        variant = label
-    elif hip or "libtorch_hip" in names:
-        variant = f"rocm{hip}" if hip else "rocm"
-    elif cuda or "libtorch_cuda" in names:
-        variant = "cu" + cuda.replace(".", "") if cuda else "cuda"
-    elif "libtorch_xpu" in names:
-        variant = "xpu"
-    else:
-        variant = "cpu"
     c10 = next((p for p in libraries if torch_stem(p) == "libc10"), libraries[0])
     return InstalledTorch(
         root=root,
@@ -123,7 +108,7 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
         extension=_extension(root, environment, files),
         version=version,
         torch=public,
-        variant=variant,
+        variant=_variant(label, cuda, hip, set(map(torch_stem, libraries))),
         cuda=cuda,
         hip=hip,
         git_revision=values.get("git_version"),
@@ -132,6 +117,26 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
         python=environment,
         files=files,
     )
+
+
+def _top_of(root: str, files: FileSystem) -> str:
+    """The directory of a torch package or libtorch folder, from one that contains it or its `lib` folder."""
+    if os.path.basename(root) == "lib" and _own_libraries(root, files):
+        return os.path.dirname(root)
+    package = os.path.join(root, "torch")
+    inside = not _own_libraries(os.path.join(root, "lib"), files) and files.is_directory(package)
+    return package if inside else root
+
+
+def _variant(label: str, cuda: str | None, hip: str | None, names: Collection[str | None]) -> str:
+    """The variant of a build, by its label, the versions it was built with, or its libraries without suffix."""
+    if label and not label.startswith("git"):
+        return label
+    if hip or "libtorch_hip" in names:
+        return f"rocm{hip}" if hip else "rocm"
+    if cuda or "libtorch_cuda" in names:
+        return "cu" + cuda.replace(".", "") if cuda else "cuda"
+    return "xpu" if "libtorch_xpu" in names else "cpu"
 
 
 # Of download.pytorch.org and PyPI, for x86_64: `2.0.1+cu117`, `2.13.0+cpu`. Builds for macOS and of conda have none.

@@ -91,25 +91,19 @@ def read_environment(
         UsageError: it does not exist, or is not a Python.
     """
     if files.is_directory(path):
-        launchers = list_launchers(path)
-        for launcher in filter(files.exists, launchers):
-            return read_environment(launcher, python_path=python_path, user_base=user_base, files=files)
-        for launcher in filter(files.is_named, launchers):
-            raise UsageError(f"{launcher}: a link to a missing interpreter")
-        raise UsageError(
-            f"{path}: a directory without bin/python or python.exe: name an interpreter or a virtual environment"
-        )
+        return read_environment(_launcher_in(path, files), python_path=python_path, user_base=user_base, files=files)
     if not files.is_file(path):
         raise UsageError(f"{path}: no such interpreter")
-    prefix = _prefix_of(os.path.abspath(path))
-    config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"), files)
-    real = files.real(os.path.abspath(path))
+    launcher = os.path.abspath(path)
+    real = files.real(launcher)
     if not _is_binary(real, files):
         if files.root or not may_run:
             why = "nothing below --root is run" if files.root else "only one that --python names itself is run"
             raise UsageError(f"{path}: not an interpreter but a script, and {why}: name the interpreter that it starts")
         return _run_launcher(path, python_path, user_base)
-    if config is None and os.path.abspath(path) != real:
+    prefix = _prefix_of(launcher)
+    config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"), files)
+    if config is None and launcher != real:
         # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is at its target.
         prefix = _prefix_of(real)
     base = prefix
@@ -123,26 +117,35 @@ def read_environment(
     version = _version(os.path.basename(real), configured, prefix, base, files)
     windows = is_of_windows(real)
     stdlib = None if windows else _stdlib(base, version, files)
+    sites: list[str] = []
+    for root in _roots(prefix, base, config is not None, system_packages, user_base):
+        sites += (
+            _site_directories_of_windows(root, version, files) if windows else _site_directories(root, version, stdlib)
+        )
     return PythonEnvironment(
         executable=real,
-        launcher=os.path.abspath(path),
+        launcher=launcher,
         version=version,
         prefix=prefix,
-        site_packages=_search_path(
-            [p for p in (python_path or "").split(os.pathsep) if p],
-            [
-                directory
-                for root in _roots(prefix, base, config is not None, system_packages, user_base)
-                for directory in (
-                    _site_directories_of_windows(root, version, files)
-                    if windows
-                    else _site_directories(root, version, stdlib)
-                )
-            ],
-            files,
-        ),
+        site_packages=_search_path([p for p in (python_path or "").split(os.pathsep) if p], sites, files),
         stdlib=stdlib,
         files=files,
+    )
+
+
+def _launcher_in(directory: str, files: FileSystem) -> str:
+    """The interpreter of an environment.
+
+    Raises:
+        UsageError: it has none.
+    """
+    launchers = list_launchers(directory)
+    for launcher in filter(files.exists, launchers):
+        return launcher
+    for launcher in filter(files.is_named, launchers):
+        raise UsageError(f"{launcher}: a link to a missing interpreter")
+    raise UsageError(
+        f"{directory}: a directory without bin/python or python.exe: name an interpreter or a virtual environment"
     )
 
 
