@@ -141,32 +141,31 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
         form = file_kind.archive_form(head) if archive else None
         if form is not None:
             archives.append((host, shown, form))
-            continue
-        if archive and not file_kind.is_binary(head):
+        elif archive and not file_kind.is_binary(head):
             errors.append(InputError(shown, _no_archive(head)))
-            continue
-        kind: ArtifactKind | None = None
-        if file_kind.shared_object_inside(head, relative):
-            kind = ArtifactKind.SHARED_OBJECT
+        elif file_kind.shared_object_inside(head, relative):
+            group.add(Artifact(shown, None, ArtifactKind.SHARED_OBJECT, size, group, full, None, DiskContent(host)))
         elif named:
             if not _is_linker_script(head):
                 errors.append(InputError(shown, describe_other(head[:512])))
-        elif options.sources:
-            kind = file_kind.source_kind(relative, head)
-        if kind is not None:
+        elif options.sources and (kind := file_kind.source_kind(relative, head)) is not None:
             group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(host)))
     yield from errors
     yield from group
     for host, shown, form in archives if options.archives else ():
         yield from _expand_archive(host, shown, form, options)
     if not errors and not len(group) and not archives:
-        from abiscan.inputs.members import MemberPlace, nothing_found
+        yield _nothing_in(group, skipped_links)
 
-        found = nothing_found(MemberPlace(display, None, 1), group.facts)
-        if skipped_links and isinstance(found, InputError):
-            link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
-            found = replace(found, message=f"{found.message}; not followed: {link} out of it")
-        yield found
+
+def _nothing_in(group: Group, skipped_links: int) -> InputError | Note:
+    from abiscan.inputs.members import MemberPlace, nothing_found
+
+    found = nothing_found(MemberPlace(group.key, None, 1), group.facts)
+    if skipped_links and isinstance(found, InputError):
+        link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
+        found = replace(found, message=f"{found.message}; not followed: {link} out of it")
+    return found
 
 
 def not_an_archive(path: str, display: str, files: FileSystem) -> InputError | None:

@@ -68,24 +68,10 @@ def _view(directory: str, run: str | None) -> dict[str, Any]:
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
     chosen = run or ask("FROM shown")[0]["run"]
-    # Each view below uses the newest rows of one run: look them up once.
-    connection.execute(f"CREATE OR REPLACE VIEW shown AS SELECT {_quoted(chosen)} AS run")
-    for table in ("readiness", "files", "imports", "findings", "causes", "errors"):
-        unbound = " WHERE status IN ('missing', 'unreachable', 'undecided')" if table == "imports" else ""
-        connection.execute(f"CREATE TEMP TABLE one_{table} AS FROM {table} SEMI JOIN shown USING (run){unbound}")
-        connection.execute(f"CREATE OR REPLACE VIEW {table} AS FROM one_{table}")
+    _keep_rows_of(chosen, connection)
     trend = ask("FROM trend")
     releases = sorted((row["torch"] for row in ask("SELECT DISTINCT torch FROM heat")), key=lambda v: order(v) or ())
-    # Packages that load on some releases only come first.
-    packages = [
-        row["package"]
-        for row in ask(
-            "SELECT package FROM heat GROUP BY package "
-            f"ORDER BY abs(avg(works) - 0.5), max(wheels) DESC, package LIMIT {_PACKAGES}"
-        )
-    ]
-    connection.execute("CREATE TEMP TABLE listed(package VARCHAR)")
-    connection.executemany("INSERT INTO listed VALUES (?)", [[name] for name in packages] or [["-"]])
+    packages = _listed_packages(connection, ask)
     cells: dict[str, dict[str, Any]] = {name: {} for name in packages}
     for row in ask("FROM heat SEMI JOIN listed USING (package)"):
         cells[row["package"]][row["torch"]] = row
@@ -115,7 +101,6 @@ def _view(directory: str, run: str | None) -> dict[str, Any]:
         "releases": releases,
         "packages": [{"name": name, "cells": cells[name]} for name in packages],
         "counts": {row["package"]: row for row in counts},
-        "in_all": {row["package"]: row["wheels"] for row in counts},
         "all_packages": ask("SELECT count(DISTINCT package) AS number FROM heat")[0]["number"],
         "totals": {row["torch"]: row for row in totals},
         "wheels": _wheels(connection, ask),
@@ -123,6 +108,29 @@ def _view(directory: str, run: str | None) -> dict[str, Any]:
         "views": _LISTS,
         "cut": {name: len(rows) > _LISTED for name, rows in lists.items()},
     }
+
+
+def _keep_rows_of(run: str, connection: Any) -> None:
+    """Look up the newest rows of one run once, for the views of the page."""
+    connection.execute(f"CREATE OR REPLACE VIEW shown AS SELECT {_quoted(run)} AS run")
+    for table in ("readiness", "files", "imports", "findings", "causes", "errors"):
+        unbound = " WHERE status IN ('missing', 'unreachable', 'undecided')" if table == "imports" else ""
+        connection.execute(f"CREATE TEMP TABLE one_{table} AS FROM {table} SEMI JOIN shown USING (run){unbound}")
+        connection.execute(f"CREATE OR REPLACE VIEW {table} AS FROM one_{table}")
+
+
+def _listed_packages(connection: Any, ask: Callable[[str], Rows]) -> list[str]:
+    """The packages of the page, also as table `listed`: those that load on some releases only come first."""
+    packages = [
+        row["package"]
+        for row in ask(
+            "SELECT package FROM heat GROUP BY package "
+            f"ORDER BY abs(avg(works) - 0.5), max(wheels) DESC, package LIMIT {_PACKAGES}"
+        )
+    ]
+    connection.execute("CREATE TEMP TABLE listed(package VARCHAR)")
+    connection.executemany("INSERT INTO listed VALUES (?)", [[name] for name in packages] or [["-"]])
+    return packages
 
 
 def _notes(about: Mapping[str, Any], trend: Rows) -> list[str]:

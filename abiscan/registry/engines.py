@@ -173,21 +173,8 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
     import ray
 
     here = not ray.is_initialized()
-    if here and address and address.rpartition(":")[2].isdigit() and not _answers(address):
-        # Ray would try for an hour.
-        raise UsageError(f"--engine ray:{address}: no cluster listens there")
     if here:
-        found: dict[str, Any] = (
-            {"address": address} if address else {"address": "local", "num_cpus": jobs, "include_dashboard": False}
-        )
-        ends = signal.getsignal(signal.SIGTERM)
-        try:
-            with safe_workers():
-                ray.init(**found, log_to_driver=False, logging_level=logging.ERROR)
-        except Exception as error:
-            raise UsageError(f"--engine ray: no cluster: {' '.join(str(error).split())[:300]}") from error
-        # Ray's own handler prints the stacks of its threads.
-        signal.signal(signal.SIGTERM, ends)
+        _connect(address, jobs)
     head = ray.get_runtime_context().gcs_address
     asked = ray.put(work)
 
@@ -228,6 +215,25 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
                 ray.cancel(reference, force=True)
             if here:
                 ray.shutdown()
+
+
+def _connect(address: str | None, jobs: int) -> None:
+    import ray
+
+    if address and address.rpartition(":")[2].isdigit() and not _answers(address):
+        # Ray would try for an hour.
+        raise UsageError(f"--engine ray:{address}: no cluster listens there")
+    found: dict[str, Any] = (
+        {"address": address} if address else {"address": "local", "num_cpus": jobs, "include_dashboard": False}
+    )
+    ends = signal.getsignal(signal.SIGTERM)
+    try:
+        with safe_workers():
+            ray.init(**found, log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:
+        raise UsageError(f"--engine ray: no cluster: {' '.join(str(error).split())[:300]}") from error
+    # Ray's own handler prints the stacks of its threads.
+    signal.signal(signal.SIGTERM, ends)
 
 
 def _answers(address: str) -> bool:

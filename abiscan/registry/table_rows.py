@@ -83,13 +83,13 @@ def wheel_row(path: str, report: Report) -> Row:
         if f.torch_build is not None and f.releases is not None
     }
     torch, variant = next(iter(torches)) if len(torches) == 1 else (None, None)
+    declared: Row = {"name": None, "version": None, "requires_python": None, "requires_torch": []}
+    if container is not None:
+        declared = {name: getattr(container, name) for name in declared}
     return _clean(
         {
             "path": path,
-            "name": None if container is None else container.name,
-            "version": None if container is None else container.version,
-            "requires_python": None if container is None else container.requires_python,
-            "requires_torch": [] if container is None else list(container.requires_torch),
+            **declared,
             "verdict": _verdict(container, report).value,
             "gate": report.verdict.value,
             "torch": torch,

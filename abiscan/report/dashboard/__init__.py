@@ -60,7 +60,9 @@ def render(view: Mapping[str, Any]) -> str:
         "packages": {
             _text(name): [_wheel(each, releases, texts) for each in wheels] for name, wheels in view["wheels"].items()
         },
-        "listed": {_text(name): [len(view["wheels"].get(name, ())), number] for name, number in view["in_all"].items()},
+        "listed": {
+            _text(name): [len(view["wheels"].get(name, ())), count["wheels"]] for name, count in view["counts"].items()
+        },
     }
     run = {name: value if isinstance(value, int | float) else _text(value) for name, value in view["run"].items()}
     return document(
