@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.inputs import Group
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.model.report import WORST_FIRST, ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import TorchBuild
 from abiscan.target.build_names import names_release, release_in_name
 from abiscan.target.declared import marker_environments
@@ -41,7 +41,7 @@ def container_of(group: Group) -> Container:
 
 
 def _applicable(lines: Sequence[str], facts: ContainerFacts) -> tuple[str, ...]:
-    declared = read_declared_tags(facts.file_tags or facts.metadata_tags)
+    declared = read_declared_tags(facts.declared_tags)
     machine = next((platform.machine for platform in declared.platforms if platform.machine), "")
     pythons = pythons_of_tags(declared.interpreters)
     environments = marker_environments(torch_requirements(lines), pythons, facts.requires_python or "", machine)
@@ -158,15 +158,6 @@ def _replaced(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactR
 
 
 def rolled_up(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
-    """The verdict of a container: fails if a member fails that no other build replaces, else undecided if one is, else
-    loads if one does."""
-    found = {member.verdict for member in members if member.replaced_by is None}
-    for verdict in (
-        ArtifactVerdict.FAILS,
-        ArtifactVerdict.UNREADABLE,
-        ArtifactVerdict.UNDECIDED,
-        ArtifactVerdict.LOADS,
-    ):
-        if verdict in found:
-            return verdict
-    return ArtifactVerdict.NOT_TORCH
+    """The verdict of a container: the worst of the members that no other build replaces."""
+    found = (member.verdict for member in members if member.replaced_by is None)
+    return min(found, key=WORST_FIRST.index, default=ArtifactVerdict.NOT_TORCH)

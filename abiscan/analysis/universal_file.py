@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import run_passes
 from abiscan.binary.universal_parts import parts_of
-from abiscan.model.report import ArtifactVerdict, UniversalPart
+from abiscan.model.report import WORST_FIRST, UniversalPart
 from abiscan.wheel.container_facts import ContainerKind
 from abiscan.wheel.tags import machine_fits, read_declared_tags
-
-_WORST_FIRST = (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED, ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
 
 
 def records_of_parts(first: FileRecord) -> tuple[FileRecord, ...]:
@@ -23,7 +21,7 @@ def records_of_parts(first: FileRecord) -> tuple[FileRecord, ...]:
     """
     artifact, context = first.artifact, first.context
     facts = artifact.group.facts
-    tags = (facts.file_tags or facts.metadata_tags) if facts.kind is ContainerKind.WHEEL else ()
+    tags = facts.declared_tags if facts.kind is ContainerKind.WHEEL else ()
     declared = read_declared_tags(tags)
     records = []
     for machine in parts_of(first.binary):
@@ -41,7 +39,7 @@ def worst_of(records: Sequence[FileRecord]) -> FileRecord:
     """The record with the worst verdict. A part for a platform without the target torch does not count: it
     cannot be installed there."""
     counted = [each for each in records if is_checked(each)] or records
-    return min(counted, key=lambda record: _WORST_FIRST.index(record.verdict))
+    return min(counted, key=lambda record: WORST_FIRST.index(record.verdict))
 
 
 def is_checked(record: FileRecord) -> bool:

@@ -32,7 +32,7 @@ def _present(text: str | None) -> tuple[str, ...]:
 def _platforms(container: Container) -> tuple[str, ...]:
     """The tags, compressed per interpreter as in a file name (PEP 425, "Compressed Tag Sets")."""
     found: dict[str, list[str]] = {}
-    for tag in container.tags or container.metadata_tags:
+    for tag in container.declared_tags:
         interpreter, _, platform = tag.rpartition("-")
         found.setdefault(interpreter, []).append(platform)
     return tuple(sorted(f"{interpreter}-{'.'.join(sorted(each))}" for interpreter, each in found.items()))

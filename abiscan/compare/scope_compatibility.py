@@ -18,6 +18,7 @@ from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.file_target import importing_pythons
 from abiscan.target.package_builds import module_of, of_named_release, package_states, supported_releases
 from abiscan.wheel.tags import (
+    DeclaredTags,
     System,
     TorchRequirement,
     applicable,
@@ -122,9 +123,12 @@ def _own_releases(file: ArtifactReport) -> list[ReleaseVerdict]:
 def _environments(
     container: Container | None, required: Sequence[TorchRequirement], machine: str
 ) -> tuple[Mapping[str, str], ...]:
-    tags = () if container is None else container.tags or container.metadata_tags
     python = "" if container is None else container.requires_python or ""
-    return marker_environments(required, pythons_of_tags(read_declared_tags(tags).interpreters), python, machine)
+    return marker_environments(required, pythons_of_tags(_declared(container).interpreters), python, machine)
+
+
+def _declared(container: Container | None) -> DeclaredTags:
+    return read_declared_tags(() if container is None else container.declared_tags)
 
 
 def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:
@@ -165,8 +169,8 @@ def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
 def _declared_pythons(container: Container | None) -> tuple[str, ...] | None:
     if container is None:
         return None
-    interpreters = read_declared_tags(container.tags or container.metadata_tags).interpreters
-    declared = Declared(pythons=pythons_of_tags(interpreters), requires_python=container.requires_python or "")
+    pythons = pythons_of_tags(_declared(container).interpreters)
+    declared = Declared(pythons=pythons, requires_python=container.requires_python or "")
     found = importing_pythons(declared, ())
     return None if found is None else tuple(map(str, found))
 
@@ -219,8 +223,7 @@ def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]
             lowest = min((floors[part] for floors in each), key=lambda floor: floor.version)
             if part not in found or lowest.version > found[part].version:
                 found[part] = lowest
-    container = scope.container
-    declared = read_declared_tags(() if container is None else container.tags or container.metadata_tags)
+    declared = _declared(scope.container)
     for system in (System.GLIBC, System.MUSL):
         tags = [p for p in declared.platforms if p.system is system and p.oldest is not None]
         if tags:

@@ -17,7 +17,7 @@ from abiscan.inputs.byte_source import ByteSource, MemoryBytes, WindowBytes
 from abiscan.inputs.cache import KeptFiles
 from abiscan.inputs.inflate import stream_codec, unpack_member, zip_head, zip_method_error
 from abiscan.inputs.member_content import MemberContent
-from abiscan.inputs.members import Collector, MemberPlace, Nested, not_read, nothing_found
+from abiscan.inputs.members import Collector, InnerArchive, MemberPlace, not_read, nothing_found
 from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_NESTED_ARCHIVE
@@ -219,7 +219,7 @@ def _check_zip_member(archive: ZipArchive, name: str, member: zips.ZipMember, co
         return collector.error(name, "damaged: its compressed data cannot be unpacked")
     form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
     if form is not None:
-        return collector.nested.append(Nested(member.name, form, partial(_nested_source, archive, member)))
+        return collector.nested.append(InnerArchive(member.name, form, partial(_nested_source, archive, member)))
     kind = collector.check(name, member.size, head)
     if kind is None:
         return None
@@ -254,7 +254,7 @@ def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) ->
 # --- conda ------------------------------------------------------------------------------------------------------
 
 
-def _expand_conda(nested: list[Nested], place: MemberPlace, options: Options) -> Expanded:
+def _expand_conda(nested: list[InnerArchive], place: MemberPlace, options: Options) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
     specification, ".conda file format"). Member names do not include the inner archive names."""
     from abiscan.inputs.tar_reader import TarReader
@@ -365,7 +365,7 @@ def _check_tar_member(
             return collector.error(name, "a large archive inside of another: unpack the outer one first")
         else:
             inside = MemoryBytes(reader.rest(member, head))
-        return collector.nested.append(Nested(name, form, lambda _display: inside))
+        return collector.nested.append(InnerArchive(name, form, lambda _display: inside))
     kind = collector.check(name, member.size, head)
     if kind is None:
         return None

@@ -58,7 +58,7 @@ class MemberPlace(Struct, frozen=True):
         return MemberPlace(self.path, self.member(name), self.depth + 1)
 
 
-class Nested(Struct, frozen=True):
+class InnerArchive(Struct, frozen=True):
     """An archive in another.
 
     Attributes:
@@ -125,7 +125,7 @@ class Collector(Struct):
     names: list[str] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
     links: Links = field(default_factory=Links)
-    nested: list[Nested] = field(default_factory=list)
+    nested: list[InnerArchive] = field(default_factory=list)
     _found: list[tuple[str, int, ArtifactKind, Content]] = field(default_factory=list)
     _errors: dict[str, list[str]] = field(default_factory=dict)
     _total: int = 0

@@ -41,6 +41,15 @@ class ArtifactVerdict(enum.StrEnum):
     NOT_TORCH = "not-torch"
 
 
+WORST_FIRST = (
+    ArtifactVerdict.FAILS,
+    ArtifactVerdict.UNREADABLE,
+    ArtifactVerdict.UNDECIDED,
+    ArtifactVerdict.LOADS,
+    ArtifactVerdict.NOT_TORCH,
+)
+
+
 class UniversalPart(Struct, frozen=True):
     """The result of one part of a universal file.
 
@@ -179,6 +188,11 @@ class Container(Struct, frozen=True):
     artifacts: tuple[str, ...]
     requires_python: str | None = None
     applicable_torch: tuple[str, ...] = ()
+
+    @property
+    def declared_tags(self) -> tuple[str, ...]:
+        """The tags of the file name; without any, those of its metadata."""
+        return self.tags or self.metadata_tags
 
 
 class InputError(Struct, frozen=True):

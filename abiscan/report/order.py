@@ -6,16 +6,7 @@ from collections.abc import Iterable
 
 from abiscan.model.finding import Finding
 from abiscan.model.imports import CheckedImport
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report
-
-# For people: problems first.
-WORST_FIRST = (
-    ArtifactVerdict.FAILS,
-    ArtifactVerdict.UNREADABLE,
-    ArtifactVerdict.UNDECIDED,
-    ArtifactVerdict.LOADS,
-    ArtifactVerdict.NOT_TORCH,
-)
+from abiscan.model.report import ArtifactReport, InputError, Report
 
 
 def sorted_artifacts(artifacts: Iterable[ArtifactReport]) -> list[ArtifactReport]:

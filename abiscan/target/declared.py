@@ -124,7 +124,7 @@ def declared_by(
         machine: architecture, for requirement markers.
         is_module: whether Python can import the file.
     """
-    declared = read_declared_tags(container.file_tags or container.metadata_tags)
+    declared = read_declared_tags(container.declared_tags)
     pythons = pythons_of_file(place, declared.interpreters, is_module)
     return Declared(
         torch=next(_torches(container, place, pythons, machine), None),

@@ -46,3 +46,8 @@ class ContainerFacts(Struct, frozen=True):
     requires_python: str | None = None
     unread: str = ""
     lacks: str = ""
+
+    @property
+    def declared_tags(self) -> tuple[str, ...]:
+        """The tags of the file name; without any, those of its metadata."""
+        return self.file_tags or self.metadata_tags

@@ -62,7 +62,7 @@ def _newer_functions(record: FileRecord) -> tuple[str, ...]:
     if not named:
         return ()
     facts = record.artifact.group.facts
-    declared = read_declared_tags(facts.file_tags or facts.metadata_tags)
+    declared = read_declared_tags(facts.declared_tags)
     needs = [VersionNeed("libstdc++.so.6", version, weak=False) for version in named]
     beyond = {each.version for each in versions_exceed(declared, needs)}
     return tuple(name for name, version in ADDED.items() if version in beyond)

@@ -12,7 +12,7 @@ from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
 from abiscan.model.outcome import GateOutcome
 from abiscan.model.platforms import loading_words, system_of
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
+from abiscan.model.report import WORST_FIRST, ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.model.words import counted
 from abiscan.report.html.anchors import anchors_of
@@ -22,7 +22,7 @@ from abiscan.report.html.release_rows import release_map
 from abiscan.report.html.trends import trends_of
 from abiscan.report.html.values import FileView, PageView, RuleView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit, refused_by, units_of, wheel_view
-from abiscan.report.order import WORST_FIRST, sorted_artifacts
+from abiscan.report.order import sorted_artifacts
 from abiscan.report.summary import Summary, common_target, summary_of
 from abiscan.report.wording import TARGET_KINDS, machines_of, verdict_words
 

@@ -37,6 +37,6 @@ def findings_of_wheel(
     shared = sorted((m for m in members if m.kind is ArtifactKind.SHARED_OBJECT), key=lambda m: m.display)
     if not shared:
         return
-    wheel = Wheel(container, tuple(shared), read_declared_tags(container.tags or container.metadata_tags), versions)
+    wheel = Wheel(container, tuple(shared), read_declared_tags(container.declared_tags), versions)
     for identifier, compute in WHEEL_RULES.items():
         yield from compute(load.rule(identifier), wheel)
