@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.compare.environment import (
     InspectedEnvironment,
@@ -16,7 +17,7 @@ from abiscan.compare.environment import (
     missing_distributions,
     products_of,
 )
-from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
+from abiscan.compare.file_outcome import after_upgrade, find_package_outcome, loads_on, releases_of
 from abiscan.compare.pip_command import PipInstall, one_line
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.fixes import build_commands, torch_commands, wheel_choice
@@ -25,10 +26,13 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.inputs.distributions import Distribution
-from abiscan.model.environment_report import EnvironmentFix, FixConflict, PackageState, on_releases
+from abiscan.model.environment_report import EnvironmentFix, FixConflict, PackageOutcome, PackageState, on_releases
+from abiscan.model.imports import Owner
+from abiscan.model.report import ArtifactVerdict
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import needs_gpu_build
+from abiscan.ownership.names import owner_of_library
 from abiscan.wheel.requirement_lines import normal_name
 from abiscan.wheel.tags import torch_allowed, torch_requirements
 
@@ -55,12 +59,14 @@ class _Choice(Struct, frozen=True):
         wheel: to install; None to keep the package.
         needs: requirements to install with it.
         sure: whether every file of it was decided.
+        absent: libraries that it needs as well, and that pip does not install.
     """
 
     loads: bool
     wheel: PublishedWheel | None = None
     needs: tuple[str, ...] = ()
     sure: bool = True
+    absent: tuple[str, ...] = ()
 
 
 def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
@@ -81,7 +87,10 @@ def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
     best = next((at for _count, at in possible if candidates[at].checked), None)
     if best is None and possible:
         best = min(possible)[1]
-    explained = hopeless if best is not None else {p.name for p in inspected.packages if _needs_torch(p, inspected)}
+    if best is not None:
+        explained = {name for name, choice in choices[best].items() if choice.absent}
+    else:
+        explained = {p.name for p in inspected.packages if _needs_torch(p, inspected)}
     conflicts = tuple(
         _conflict(p, [each[p.name] for each in choices], candidates, inspected)
         for p in inspected.packages
@@ -113,7 +122,9 @@ def _fix(
         if choice.wheel is not None:
             replaced.append(package.name)
             installs.append(_install(choice.wheel, package))
-    stay = {name: choice for name, choice in choices.items() if choice.loads and choice.wheel is None}
+    stay = {
+        name: choice for name, choice in choices.items() if choice.loads and choice.wheel is None and not choice.absent
+    }
     undecided = tuple(name for name, choice in stay.items() if not choice.sure)
     label = f"{candidate.version}+{candidate.variant}" if candidate.variant else candidate.version
     command = one_line(inspected.pip, installs)
@@ -181,35 +192,41 @@ def _admitted(candidate: _Candidate, inspected: InspectedEnvironment) -> bool:
 
 
 def _choose(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> _Choice:
-    files = inspected.now.get(package.name, ())
-    outcome = find_package_outcome(files)
-    needs = tuple(missing_distributions(outcome.absent))
-    if _loads(package, files, candidate, inspected):
-        state = _outcome(package, files, candidate, inspected)
-        return _Choice(True, needs=needs, sure=bool(needs) or state in (PackageState.LOADS, PackageState.NOT_TORCH))
-    if outcome.absent and not outcome.for_another:
-        # Another torch does not bring these libraries.
-        return _Choice(bool(needs), needs=needs)
+    allowed = torch_allowed(torch_requirements(package.requires_dist), [candidate.version], (inspected.markers,))
+    if allowed is None or allowed:
+        outcome = _outcome(package, candidate, inspected)
+        needs = tuple(missing_distributions(outcome.absent))
+        if outcome.state is not PackageState.FAILS:
+            sure = bool(needs) or outcome.state in (PackageState.LOADS, PackageState.NOT_TORCH)
+            return _Choice(True, needs=needs, sure=sure)
+        if outcome.absent and not outcome.for_another:
+            # Another torch does not bring these libraries.
+            return _Choice(True, needs=needs, absent=() if needs else outcome.absent)
     wheel = _wheel(package, candidate, inspected)
     return _Choice(wheel is not None, wheel)
 
 
-def _loads(
-    package: Distribution, files: Sequence[FileOutcome], candidate: _Candidate, inspected: InspectedEnvironment
-) -> bool:
-    allowed = torch_allowed(torch_requirements(package.requires_dist), [candidate.version], (inspected.markers,))
-    if allowed is not None and not allowed:
-        return False
-    return _outcome(package, files, candidate, inspected) is not PackageState.FAILS
-
-
-def _outcome(
-    package: Distribution, files: Sequence[FileOutcome], candidate: _Candidate, inspected: InspectedEnvironment
-) -> PackageState:
-    if not candidate.checked and any(file.uses_torch for file in files):
-        return PackageState.LOADS if candidate.version in releases_of(files) else PackageState.FAILS
-    later = None if inspected.after is None else inspected.later.get(package.name)
-    return find_package_outcome(files if later is None else after_upgrade(later, files)).state
+def _outcome(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> PackageOutcome:
+    """The outcome with a candidate. If it was not scanned, symbols resolve as on its release, and libraries that no
+    torch provides are absent as with the installed one."""
+    files = inspected.now.get(package.name, ())
+    if candidate.checked or not any(file.uses_torch for file in files):
+        later = None if inspected.after is None else inspected.later.get(package.name)
+        return find_package_outcome(files if later is None else after_upgrade(later, files))
+    if candidate.version not in releases_of(files):
+        return PackageOutcome(PackageState.FAILS)
+    then = [
+        replace(
+            file,
+            verdict=ArtifactVerdict.LOADS,
+            why="",
+            needed=tuple(each for each in file.needed if owner_of_library(each.soname) is Owner.OTHER),
+        )
+        if file.uses_torch or candidate.version in file.loading_states
+        else file
+        for file in files
+    ]
+    return find_package_outcome(after_upgrade(then, files))
 
 
 def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> PublishedWheel | None:
@@ -252,7 +269,7 @@ def _conflict(
     package: Distribution, choices: Sequence[_Choice], candidates: Sequence[_Candidate], inspected: InspectedEnvironment
 ) -> FixConflict:
     files = inspected.now.get(package.name, ())
-    absent = find_package_outcome(files).absent
+    absent = next((choice.absent for choice in choices if choice.absent), ())
     if absent:
         return FixConflict(package.name, f"needs {', '.join(products_of(absent))}, which pip does not install")
     text = f"loads on {on_releases(loads_on(files))}" if loads_on(files) else find_package_outcome(files).reason

@@ -145,6 +145,19 @@ def test_what_cannot_be_decided_is_not_counted_as_loading() -> None:
     assert (fix.kept, fix.undecided) == (1, ("unsure",))
 
 
+@pytest.mark.parametrize("now", ["2.10.0", "2.9.0"])
+def test_a_library_that_pip_does_not_install_is_named_with_any_torch(now: str) -> None:
+    """No torch installs FFmpeg, and each with CUDA has libc10_cuda (its RECORD)."""
+    file = loads_on("2.9.0", now=now, needed=("libavutil.so.59", "libc10_cuda.so"))
+    video = (distribution("video"), replace(file, why=file.why or "libavutil.so.59 is not found"))
+    mine = (distribution("mine"), loads_on("2.9.0", now=now))
+    fix = environment_fix(environment(mine, video, torch=f"{now}+cu128"))
+    assert (fix.torch, fix.kept) == ("2.9.0+cu128", 1)
+    assert [each.package for each in fix.conflicts] == ["video"]
+    assert fix.conflicts[0].text.endswith(", which pip does not install")
+    assert "FFmpeg" in fix.conflicts[0].text
+
+
 def test_without_torch_the_newest_that_all_load_on() -> None:
     fix = environment_fix(environment((distribution("x"), loads_on("2.8.0", "2.9.0")), torch=None))
     assert (fix.torch, fix.replaced) == ("2.9.0+cu128", ())
