@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.model.cause import CauseId
 from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
+from abiscan.model.finding import Severity
 from abiscan.model.loading import NeededLibrary, StopKind
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
@@ -82,11 +83,12 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
     elsewhere = installed and build is not None and build.kind is not TorchKind.INSTALLED
     of_torch = report.provenance.abi not in (None, "none") or report.verdict is ArtifactVerdict.LOADS
     uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
+    verdict = ArtifactVerdict.FAILS if _changed_layout(report) is not None else report.verdict
     return FileOutcome(
         package_path=report.package_path,
         module=module_of(report),
         path=report.path,
-        verdict=ArtifactVerdict.LOADS if report.replaced_by is not None else report.verdict,
+        verdict=ArtifactVerdict.LOADS if report.replaced_by is not None else verdict,
         why=_why(report),
         uses_torch=uses_torch,
         for_another=named or elsewhere or report.replaced_by is not None,
@@ -128,9 +130,18 @@ def _after_upgrade(file: FileOutcome, earlier: FileOutcome | None, absent: Colle
     )
 
 
+def _changed_layout(report: ArtifactReport) -> str | None:
+    """The first class with another layout than the one compiled in, as a sentence: the file loads, then crashes."""
+    found = (f for f in report.findings if f.rule == "layout-drift" and f.severity is Severity.ERROR)
+    return next((each.message.partition("; ")[0] for each in found), None)
+
+
 def _why(report: ArtifactReport) -> str:
     if report.replaced_by is not None:
         return ""
+    layout = _changed_layout(report)
+    if layout is not None and report.verdict is not ArtifactVerdict.FAILS:
+        return layout
     if report.verdict is ArtifactVerdict.FAILS:
         if report.causes:
             return report.causes[0].summary.rstrip(".")

@@ -18,6 +18,7 @@ from abiscan.compare.run_time_libraries import with_openers
 from abiscan.filesystem import HERE
 from abiscan.model.cause import CauseGroup, CauseId, Confidence
 from abiscan.model.environment_report import PackageState
+from abiscan.model.finding import Finding, Severity
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
@@ -126,3 +127,15 @@ def test_a_file_that_was_for_the_installed_torch_fails_the_package() -> None:
     now = [built_for("2.9.0", LOADS, for_another=False)]
     then = [built_for("2.9.0", FAILS, for_another=False)]
     assert find_package_outcome(after_upgrade(then, now)).state is PackageState.FAILS
+
+
+@pytest.mark.parametrize(("severity", "state"), [("error", PackageState.FAILS), ("warning", PackageState.LOADS)])
+def test_a_file_compiled_for_another_layout_fails_the_package(severity: str, state: PackageState) -> None:
+    """torchcodec 0.7.0 on torch 2.9: all symbols resolve, and torch::CppFunction has 8 bytes more."""
+    message = "`torch::CppFunction` has 96 bytes in torch 2.8.0 and 104 in torch 2.9.0; the file imports ..."
+    layout = Finding("layout-drift", Severity(severity), Confidence.HIGH, None, message, "", "0")
+    found = find_file_outcome(replace(report("p/x.so", LOADS), findings=(layout,)), installed=True)
+    outcome = find_package_outcome([found])
+    assert outcome.state is state
+    assert outcome.absent == ()
+    assert not found.why or found.why == message.partition(";")[0]
