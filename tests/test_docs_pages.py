@@ -25,6 +25,15 @@ def test_links_lead_to_files(page: str) -> None:
         assert not path or (ROOT / page).parent.joinpath(path).exists(), link
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_headers_are_code(page: str) -> None:
+    """Python-Markdown passes `<ATen/cuda/Atomic.cuh>` on as an HTML tag, which no browser shows."""
+    text = re.sub(
+        r"^ *```.*?^ *```|^    .*?$", "", (DOCS.parent / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.M
+    )
+    assert re.findall(r"<[A-Za-z]\w*/[^<>\s]*>", re.sub(r"`[^`\n]*`", "", text)) == []
+
+
 @pytest.mark.parametrize("page", [*PAGES, "README.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_tests_that_a_page_names_exist(page: str) -> None:
     """`tests/diagnosis/test_texts.py`, `test_growth.py`, `test_package.py::test_it`."""

@@ -8,6 +8,7 @@ if [ -z "$python" ]; then
   environment=${RUNNER_TEMP:-/tmp}/abiscan-environment
   python3 -m venv "$environment" || exit 2
   python=$environment/bin/python
+  [ -e "$python" ] || python=$environment/Scripts/python.exe  # Windows
   # The checkout of this action is the package, unless another version is asked for.
   if [ -n "${ABISCAN_VERSION:-}" ]; then what="abiscan$ABISCAN_VERSION"; else what="$ABISCAN_HERE"; fi
   "$python" -m pip install --quiet --disable-pip-version-check "$what" || exit 2
@@ -50,7 +51,7 @@ echo "::stop-commands::$token"
 status=$?
 echo "::$token::"
 
-if [ "$status" -eq 2 ]; then echo "::error title=abiscan::nothing was judged: see this step's log"; fi
+if [ "$status" -eq 2 ]; then echo "::error title=abiscan::nothing was checked: see this step's log"; fi
 case $status in 0) verdict=pass ;; 1) verdict=fail ;; 3) verdict=incomplete ;; *) verdict= ;; esac
 {
   echo "exit-status=$status"

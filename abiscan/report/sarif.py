@@ -173,10 +173,11 @@ def _help_text(rule: RuleInfo) -> str:
 
 def _help_markdown(rule: RuleInfo) -> str:
     parts = [f"**{rule.summary.strip()}**", rule.why.strip()]
-    for title, code in (("Example", rule.example), ("Fix", rule.use_instead)):
-        if code.strip():
-            fence = code_fence(code)
-            parts.append(f"{title}:\n\n{fence}cpp\n{code.strip()}\n{fence}")
+    if rule.example.strip():
+        fence = code_fence(rule.example)
+        parts.append(f"Example:\n\n{fence}cpp\n{rule.example.strip()}\n{fence}")
+    if rule.use_instead.strip():
+        parts.append(f"Fix: {rule.use_instead.strip()}")
     if rule.references:
         parts.append("\n".join(f"- <{link}>" if "://" in link else f"- {link}" for link in rule.references))
     return "\n\n".join(part for part in parts if part)
@@ -193,11 +194,13 @@ def _result(
     locations = [_location(artifact, location, place) for location in places] or [_location(artifact, None, place)]
     primary = locations[0]["physicalLocation"]["artifactLocation"]["uri"]
     number = seen[(primary, finding.fingerprint)] = seen.get((primary, finding.fingerprint), 0) + 1
+    symbols = set(finding.all_symbols) if finding.rule in EXPLAINED_BY_CAUSES else set()
+    groups = [group for group in artifact.causes if symbols.intersection(group.symbols)]
+    causes = [group.cause.value for group in groups]
     message = _message(finding.message)
+    message += "".join(f"\n\nCause: {_message(group.summary)} [{group.cause.value}]" for group in groups[:1])
     if finding.fix:
         message += f"\n\nFix: {_message(finding.fix)}"
-    symbols = set(finding.all_symbols) if finding.rule in EXPLAINED_BY_CAUSES else set()
-    causes = [group.cause.value for group in artifact.causes if symbols.intersection(group.symbols)]
     result: dict[str, Any] = {
         "ruleId": printable(finding.rule),
         "ruleIndex": index[finding.rule],

@@ -84,6 +84,20 @@ def test_what_code_scanning_needs(name: str) -> None:
         fingerprints.add(key)
 
 
+def test_a_missing_symbol_has_its_cause_and_a_rule_its_fix_as_text() -> None:
+    """The message and the help are all that code scanning shows of a result."""
+    run = run_of(samples.mixed())
+    missing = [each for each in run["results"] if each["properties"].get("causes")]
+    assert missing
+    for each in missing:
+        _what, cause, _fix = each["message"]["text"].split("\n\n")
+        assert cause.startswith("Cause: ")
+        assert cause.endswith(f"[{each['properties']['causes'][0]}]")
+    for rule, info in zip(run["tool"]["driver"]["rules"], sorted(samples.RULES, key=lambda each: each.id), strict=True):
+        if info.use_instead:
+            assert f"\n\nFix: {info.use_instead.strip()}" in rule["help"]["markdown"]
+
+
 def test_every_rule_is_listed_though_it_did_not_fire() -> None:
     run = run_of(samples.a_report(samples.an_artifact()))
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(rule.id for rule in samples.RULES)
