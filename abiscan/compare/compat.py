@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -95,16 +96,14 @@ def _floors(targets: Sequence[Compared]) -> Iterator[Floor]:
 
 
 def _exclusions(targets: Sequence[Compared]) -> Iterator[Exclusion]:
-    if len(targets) < 2:
-        return
-    for target in targets:
-        others = [each.compatibility for each in targets if each is not target]
-        yield from _torch_exclusions(target, others)
+    """What one target alone excludes: each is counted once over all targets, which may be thousands of files."""
+    yield from _torch_exclusions(targets)
     for aspect, bounds in _BOUNDS.items():
-        for target in targets:
-            own = bounds(target.compatibility)
-            elsewhere = _common([bounds(each.compatibility) for each in targets if each is not target])
-            excluded = tuple(item for item in elsewhere or () if own is not None and item not in own)
+        found = [(target, own) for target in targets if (own := bounds(target.compatibility)) is not None]
+        counts = Counter(item for _target, own in found for item in own)
+        excluded_once = [item for item, count in counts.items() if count == len(found) - 1]
+        for target, own in found:
+            excluded = tuple(item for item in excluded_once if item not in own)
             if excluded:
                 yield Exclusion(target.path, aspect, excluded, ", ".join(excluded))
 
@@ -116,13 +115,13 @@ _BOUNDS: dict[Aspect, Callable[[Compatibility], tuple[str, ...] | None]] = {
 }
 
 
-def _torch_exclusions(target: Compared, others: Sequence[Compatibility]) -> Iterator[Exclusion]:
-    own = target.compatibility.torch
-    elsewhere = _torch(others)
-    if own is None or elsewhere is None:
-        return
-    served = {build.name for build in elsewhere if build.compatible}
-    excluded = [build for build in own if not build.compatible and build.name in served]
-    if excluded:
-        names = tuple(build.name for build in excluded)
-        yield Exclusion(target.path, Aspect.TORCH, names, f"torch {by_reason(excluded, own)}")
+def _torch_exclusions(targets: Sequence[Compared]) -> Iterator[Exclusion]:
+    found = [(target, own) for target in targets if (own := target.compatibility.torch) is not None]
+    listed = Counter(build.name for _target, own in found for build in own)
+    served = Counter(build.name for _target, own in found for build in own if build.compatible)
+    only = {name for name, count in served.items() if count == len(found) - 1 and listed[name] == len(found)}
+    for target, own in found:
+        excluded = [build for build in own if not build.compatible and build.name in only]
+        if excluded:
+            names = tuple(build.name for build in excluded)
+            yield Exclusion(target.path, Aspect.TORCH, names, f"torch {by_reason(excluded, own)}")

@@ -263,11 +263,12 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
     from abiscan.inputs.named_file import read_named
 
     try:
-        raw = read_named(os.path.join(cwd, path), "the list of targets", pipes=True)
+        raw = read_named(os.path.join(cwd, path), "the list of inputs", pipes=True)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
+        hint = "; for standard input, write /dev/stdin" if path == "-" else ""
+        raise UsageError(f"{path}: no such file{hint}") from None
     if b"\0" in raw:
-        raise UsageError(f"{path}: not a list of targets: it is a binary file; -r takes a text file, one target a line")
+        raise UsageError(f"{path}: not a list of inputs: it is a binary file; -r takes a text file, one PATH per line")
     targets = []
     for line in raw.decode("utf-8", "surrogateescape").splitlines():
         text = line.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,3 +101,12 @@ def test_without_torch_one_process_can_have_two_cudas() -> None:
     (beside,) = notes(PLAIN12, CU13)
     assert "install the others beside it" in beside
     assert "side by side" in beside
+
+
+def test_thousands_of_inputs_take_linear_time() -> None:
+    """A page over a folder of 3,000 files; comparing each with all others took minutes."""
+    fails = {True: "symbols added later", False: ""}
+    reaches = [reach(builds(**{f"v2_{n}": fails[(n + each) % 7 == 0] for n in range(30)})) for each in range(3000)]
+    begun = time.process_time()
+    _together(reaches)
+    assert time.process_time() - begun < 5
