@@ -117,7 +117,8 @@ def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
 def _known_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
     for key in table:
         if key not in known:
-            raise UsageError(f"{where}: unknown key {key!r}{_suggestion(key, known)}")
+            top = "in this file, the keys of [tool.abiscan] are at the top"
+            raise UsageError(f"{where}: unknown key {key!r}{_suggestion(key, known, top if key == 'tool' else '')}")
 
 
 def _suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:

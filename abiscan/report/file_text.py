@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from abiscan.model.finding import Severity
+from abiscan.model.cause import CauseGroup
+from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderOutcome, StopKind
 from abiscan.model.outcome import GateOutcome, outcome_of
@@ -70,6 +71,17 @@ def failed_checks(artifact: ArtifactReport, style: Style) -> list[str]:
     return list(dict.fromkeys(f.rule for f in artifact.standing if style.fails(f.severity)))
 
 
+def is_load_accepted(artifact: ArtifactReport) -> bool:
+    """Whether a baseline or ignores accept that it does not load; another check may fail."""
+    reasons = [f for f in artifact.findings if f.rule in EXPLAINED_BY_CAUSES or f.rule == DOES_NOT_LOAD]
+    return artifact.verdict is ArtifactVerdict.FAILS and bool(reasons) and all(f.suppressed for f in reasons)
+
+
+def causes_to_print(artifact: ArtifactReport, style: Style) -> Sequence[CauseGroup]:
+    """Its causes; without -v none that are accepted, if another check fails."""
+    return () if is_load_accepted(artifact) and not style.verbose else artifact.causes
+
+
 def checks_words(rules: Collection[str]) -> str:
     """`the check layout-drift`, `2 checks (const-data-ptr, layout-drift)`."""
     if len(rules) == 1:
@@ -129,7 +141,9 @@ def block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, 
     if refusal is not None and refusal.fix:
         lines += wrap(refusal.fix, style, "  " + style.paint("fix: ", "green bold"), "    ")
     lines += _derived_lines(artifact, style)
-    sections = [LineGroup(0, lines), *cause_sections(artifact, style)]
+    sections = [LineGroup(0, lines)]
+    if causes_to_print(artifact, style):
+        sections += cause_sections(artifact, style)
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         sections.append(LineGroup(1, _loader_lines(artifact, style)))
     sections += finding_sections(artifact, style)
@@ -142,12 +156,13 @@ def block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, 
 def short_block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, by_member: bool) -> list[str]:
     """Verdict, main cause, loader error and releases, one line each."""
     lines = _first_lines(artifact, target, style, by_member=by_member)
-    for group in artifact.causes[:1]:
-        more = f" ({counted(len(artifact.causes) - 1, 'more cause')}: -v)" if len(artifact.causes) > 1 else ""
+    causes = causes_to_print(artifact, style)
+    for group in causes[:1]:
+        more = f" ({counted(len(causes) - 1, 'more cause')}: -v)" if len(causes) > 1 else ""
         lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("cause: "), "    ")
     lines += _derived_lines(artifact, style)
     lines += _loader_lines(artifact, style)
-    if not artifact.causes:
+    if not causes:
         lines += finding_lines(artifact, style)
     releases = matrix_line(artifact)
     if releases:
@@ -178,7 +193,7 @@ def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     if artifact.verdict is ArtifactVerdict.UNDECIDED:
         label = "  " + style.strong("because: ")
         return [line for note in artifact.notes for line in wrap(note, style, label, "    ")]
-    reasons = () if artifact.causes else artifact.failure_reasons
+    reasons = () if artifact.causes or is_load_accepted(artifact) else artifact.failure_reasons
     return [line for reason in reasons for line in wrap(reason, style, "  " + style.strong("cause: "), "    ")]
 
 
@@ -206,6 +221,8 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
             if not resolved:
                 return f"{name}: {loading_words([artifact.machine]).clause}{against}"
             return f"{name}: {counted(resolved, f'{words} symbol')} resolve{'s' * (resolved == 1)}{against}"
+        case ArtifactVerdict.FAILS if failing and is_load_accepted(artifact):
+            return f"{name}: fails {checks_words(failing)}; accepted: the file does not load{against}"
         case ArtifactVerdict.FAILS:
             unresolved = [each for each in artifact.imports if each.status.is_unresolved]
             if missing and all(each.owner is Owner.PYTHON for each in unresolved):

@@ -19,9 +19,11 @@ from abiscan.model.words import counted, shortened
 from abiscan.report.file_text import (
     COLORS,
     block,
+    causes_to_print,
     checks_words,
     failed_checks,
     is_accepted,
+    is_load_accepted,
     one_line,
     outcome_label,
     own_declaration,
@@ -119,7 +121,7 @@ def _artifact_lines(
         if lines:
             lines.append("")
         # The files of a wheel mostly share their causes.
-        causes = {(group.cause, group.fix) for group in artifact.causes}
+        causes = {(group.cause, group.fix) for group in causes_to_print(artifact, style)}
         again = bool(causes) and causes <= printed
         short = number > 0 and (len(bad) > _IN_FULL or again) and not style.verbose
         printed |= set() if short else causes
@@ -142,17 +144,20 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     shared = [m for m in every if m.replaced_by is None]
     total = counted(len(shared), "file")
     found = Counter((outcome_of(m, style.fail_on, style.accepted), m.verdict) for m in shared)
-    fails = found[GateOutcome.FAILS, ArtifactVerdict.FAILS]
+    taken = [m for m in shared if is_load_accepted(m) and failed_checks(m, style)]
+    fails = found[GateOutcome.FAILS, ArtifactVerdict.FAILS] - len(taken)
     undecided = found[GateOutcome.UNDECIDED, ArtifactVerdict.UNDECIDED]
-    accepted = sum(number for (outcome, _), number in found.items() if outcome is GateOutcome.ACCEPTED)
+    accepted = sum(number for (outcome, _), number in found.items() if outcome is GateOutcome.ACCEPTED) + len(taken)
     loads = sum(number for (_, verdict), number in found.items() if verdict is ArtifactVerdict.LOADS)
     barred = [m for m in shared if m.verdict is not ArtifactVerdict.FAILS and not is_refused_here(m)]
-    barred = [m for m in barred if failed_checks(m, style)]
+    barred = [m for m in barred if failed_checks(m, style)] + taken
     if not every and members:
         words = f"{counted(len(members), 'source')} checked; no shared object"
     elif fails:
         words = f"{fails} of {total} {'does' if fails == 1 else 'do'} not load{_against(shared)}"
-        leading = {m.causes[0].cause for m in shared if m.verdict is ArtifactVerdict.FAILS and m.causes}
+        barring = {m.display for m in taken}
+        failing = [m for m in shared if m.verdict is ArtifactVerdict.FAILS and m.display not in barring]
+        leading = {m.causes[0].cause for m in failing if m.causes}
         words += f" [{leading.pop()}]" if len(leading) == 1 else ""
         words += f", {undecided} undecided" if undecided else ""
     elif undecided:

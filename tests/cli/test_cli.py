@@ -266,6 +266,18 @@ def test_writing_a_baseline_tells_what_the_next_run_will(tmp_path: Path) -> None
     assert again.stderr.startswith("abiscan: pass: ")
 
 
+def test_an_accepted_failure_does_not_hide_the_check_that_fails(tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.json"
+    options = (FIXTURES / "clang-const-data-ptr.so", "--torch", "2.13.0")
+    assert run(*options, "--write-baseline", baseline).returncode == 0
+    done = run(*options, "--baseline", baseline, "--require-torch", ">=2.4,<2.9")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "fails the check require-torch; accepted: the file does not load on torch 2.13.0" in text
+    assert "cause:" not in text
+    assert "cause:" in run(*options, "--baseline", baseline, "--require-torch", ">=2.4,<2.9", "-v").stdout
+
+
 def test_matrix_of_the_fixtures_names_ranges() -> None:
     done = run("--matrix", FIXTURES / "gcc-const-data-ptr.so")
     assert "loads on 2.3.0-2.11.0" in " ".join(done.stdout.split())
