@@ -15,7 +15,7 @@ from abiscan.diagnosis.readings.find_messages import MAX_FOUND, find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.readings.subject_readers import location_of
-from abiscan.diagnosis.text.message_text import clean
+from abiscan.diagnosis.text.message_text import Hit, clean
 from abiscan.mangling import Demangler
 from abiscan.model.subject import SubjectKind
 from abiscan.releases import ReleaseIndex
@@ -251,3 +251,22 @@ def test_common_words_leave_the_hits_of_rare_ones() -> None:
     (subject,) = find_messages(f"{noise}\n{message}\n")
     assert isinstance(subject, FoundSubject)
     assert subject.text == "libcudart.so.11.0"
+
+
+@pytest.mark.parametrize("separator", [" ", "; ", "\\n", "\n"])
+def test_places_near_each_other_are_in_few_parts_of_a_text(separator: str) -> None:
+    """What is read around each message of a log without ends of lines is at most eight times the log."""
+    text = separator.join(f"undefined symbol: number{number:04}" for number in range(2_000))
+    word, hits = "undefined symbol", []
+    while (at := text.find(word, hits[-1].at + 1 if hits else 0)) >= 0:
+        hits.append(Hit.of(text, at, word))
+    assert len(hits) == 2_000
+    parts = {(hit.start_above(3), hit.end_below(3)) for hit in hits}
+    assert sum(end - start for start, end in parts) <= 8 * len(text)
+
+
+def test_escaped_ends_of_lines_are_ends_of_lines() -> None:
+    text = r"a\nb\nc word d\ne C:\CUDA\bin\nvcc\nf"
+    hit = Hit.of(text, text.index("word"), "word")
+    assert (hit.line, hit.preceding(1), hit.following(1)) == ("c word d", r"b\n", r"\ne C:\CUDA\bin\nvcc")
+    assert (hit.preceding(9), hit.following(9)) == (r"a\nb\n", r"\ne C:\CUDA\bin\nvcc\nf")

@@ -13,10 +13,11 @@ from msgspec import Struct
 
 # Characters of a line on either side of a word. Compilers emit no mangled names beyond 4,096.
 _LINE: Final = 6_144
-# The bounds in a long line are multiples of this power of two.
+# The bounds in a long line are multiples of these powers of two: of the line, and of what is around it.
+_STEP_OF_LINE: Final = 8_192
+_MASK: Final = -_STEP_OF_LINE
+_UP_TO: Final = _LINE + _STEP_OF_LINE - 1
 _STEP: Final = 2_048
-_MASK: Final = -_STEP
-_UP_TO: Final = _LINE + _STEP - 1
 # Lines around a hit that are its context (compiler notes, Dynamo's explanation, last frame of a traceback), and
 # characters.
 _CONTEXT: Final = 12
@@ -161,9 +162,25 @@ _IN_WINDOWS_PATH = re.compile(
 )
 
 
+def _after_written(text: str, start: int, end: int) -> int:
+    r"""The offset behind the last escaped `\n` between two offsets; the first of them if there is none."""
+    written = text.rfind("\\n", start, end)
+    while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
+        written = text.rfind("\\n", start, written)
+    return start if written < 0 else written + 2
+
+
+def _before_written(text: str, start: int, end: int) -> int:
+    r"""The offset of the first escaped `\n` between two offsets; the second of them if there is none."""
+    written = text.find("\\n", start, end)
+    while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
+        written = text.find("\\n", written + 2, end)
+    return end if written < 0 else written
+
+
 def bounds_around(start: int, end: int, before: int, after: int) -> tuple[int, int]:
     """The bounds of a part of a text with at least so many characters before and after another one."""
-    return max(0, start - before & _MASK), end + after + _STEP - 1 & _MASK
+    return max(0, start - before & -_STEP), end + after + _STEP - 1 & -_STEP
 
 
 class Hit(Struct, frozen=True):
@@ -179,19 +196,15 @@ class Hit(Struct, frozen=True):
     @classmethod
     def of(cls, text: str, at: int, word: str, *, plain: bool = False) -> Hit:
         r"""The word at an offset, with its line. An escaped `\n` of JSON or Python's repr ends a line too."""
-        # As `bounds_around`, for each word of a text.
         low, high = max(0, at - _LINE & _MASK), at + len(word) + _UP_TO & _MASK
         start = max(text.rfind("\n", low, at) + 1, low)
-        written = text.rfind("\\n", start, at)
-        while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
-            written = text.rfind("\\n", start, written)
-        if written >= 0:
-            start = written + 2
-        written = text.find("\\n", at, high)
-        while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
-            written = text.find("\\n", written + 2, high)
-        ends = [end for end in (text.find("\n", at, high), written) if end >= 0]
-        return cls(text, at, start, min(ends) if ends else min(high, len(text)), word, plain)
+        if text.rfind("\\n", start, at) >= 0:
+            start = _after_written(text, start, at)
+        end = text.find("\n", at, high)
+        end = min(high, len(text)) if end < 0 else end
+        if text.find("\\n", at, end) >= 0:
+            end = _before_written(text, at, end)
+        return cls(text, at, start, end, word, plain)
 
     @property
     def line(self) -> str:
@@ -217,23 +230,33 @@ class Hit(Struct, frozen=True):
         return self.text[self.start_above(lines) : self.start]
 
     def end_below(self, lines: int) -> int:
-        """The offset behind the lines after this one."""
-        bound = min(len(self.text), self.end + MOST_AROUND)
-        end = self.end
+        """The offset behind the lines after this one; none are after a line that is cut."""
+        text, end, is_written = self.text, self.end, False
+        if text[end : end + 1] != "\n" and not (is_written := text.startswith("\\n", end)):
+            return end
+        bound = min(len(text), end + MOST_AROUND & -_STEP)
         for _ in range(lines):
-            found = self.text.find("\n", end + 1, bound)
-            if found < 0:
-                return bound
-            end = found
+            begin = end + 1
+            end = text.find("\n", begin, bound)
+            if end < 0:
+                end = bound
+            if is_written:
+                end = _before_written(text, begin, end)
+            if end == bound:
+                break
         return end
 
     def start_above(self, lines: int) -> int:
-        """The offset of the lines before this one."""
-        bound = max(0, self.start - MOST_AROUND)
-        start = self.start
+        """The offset of the lines before this one; none are before a line that is cut."""
+        text, start, is_written = self.text, self.start, False
+        if text[start - 1 : start] != "\n" and not (is_written := text.endswith("\\n", 0, start)):
+            return start
+        bound = max(0, start - MOST_AROUND + _STEP - 1 & -_STEP)
         for _ in range(lines):
-            found = self.text.rfind("\n", bound, start - 1) if start > bound else -1
-            if found < 0:
-                return bound
-            start = found + 1
+            end = start - 1
+            start = text.rfind("\n", bound, end) + 1 or bound
+            if is_written:
+                start = _after_written(text, start, end)
+            if start == bound:
+                break
         return start
