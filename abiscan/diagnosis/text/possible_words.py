@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct
 
 # Characters of a piece of the text, of the parts of it that are read at once, and the most of a word.
-PIECE: Final = 1 << 17
+PIECE: Final = 1 << 15
 _READ: Final = 1 << 14
 _OVERLAP: Final = 512
 _PART: Final = 4
+_SAME, _OTHERS = itemgetter(0), itemgetter(1)
 
 
 class WordParts(Struct, frozen=True):
     """Words by parts of them, which are four bytes as a number.
 
     Attributes:
-        by_first: words by their first part, each with its middle and its last.
+        by_first: words by their first part, and the middle and the last part of each.
         short: words of fewer than four bytes.
         parts: all parts.
     """
 
-    by_first: dict[int, list[tuple[str, tuple[int, int]]]]
+    by_first: dict[int, tuple[list[str], list[tuple[int, int]]]]
     short: tuple[str, ...]
     parts: frozenset[int]
 
 
 def word_parts(words: Iterable[str]) -> WordParts:
     """The parts of words."""
-    by_first: dict[int, list[tuple[str, tuple[int, int]]]] = {}
+    by_first: dict[int, tuple[list[str], list[tuple[int, int]]]] = {}
     short: list[str] = []
     parts: set[int] = set()
     for word in words:
@@ -41,7 +44,9 @@ def word_parts(words: Iterable[str]) -> WordParts:
             continue
         places = (0, len(data) // 2 - 2, len(data) - _PART)
         first, middle, last = (int.from_bytes(data[at : at + _PART], sys.byteorder) for at in places)
-        by_first.setdefault(first, []).append((word, (middle, last)))
+        same, others = by_first.setdefault(first, ([], []))
+        same.append(word)
+        others.append((middle, last))
         parts.update((first, middle, last))
     return WordParts(by_first, tuple(short), frozenset(parts))
 
@@ -57,10 +62,11 @@ def possible_words(text: str, words: WordParts) -> dict[str, int]:
         # All parts of the text at once take a hundred bytes for each byte of it.
         for at in range(start, min(start + PIECE, len(text)), _READ):
             seen |= words.parts.intersection(_parts_of(text[at : at + _READ + _OVERLAP]))
-        for first in seen.intersection(words.by_first):
-            for word, others in words.by_first[first]:
-                if seen.issuperset(others):
-                    possible[word] = possible.get(word, 0) | 1 << piece
+        begun = [words.by_first[first] for first in seen.intersection(words.by_first)]
+        others = itertools.chain.from_iterable(map(_OTHERS, begun))
+        # Not a loop: a text has thousands of beginnings of words.
+        for word in itertools.compress(itertools.chain.from_iterable(map(_SAME, begun)), map(seen.issuperset, others)):
+            possible[word] = possible.get(word, 0) | 1 << piece
     return possible | dict.fromkeys(words.short, (1 << len(starts)) - 1)
 
 
