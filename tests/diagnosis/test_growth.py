@@ -6,12 +6,14 @@ quadratic time with backtracking patterns, or with a copy of the rest for each p
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable
 
 import pytest
 
 from abiscan.diagnosis.knowledge import Knowledge
 from tests.diagnosis.explained import explain
+from tools.message_data import catalogue
 
 pytestmark = pytest.mark.slow
 
@@ -134,3 +136,22 @@ def test_the_work_for_one_place_is_bounded(nothing: Knowledge) -> None:
     alone = min(_seconds(message, nothing) for _ in range(3))
     inside = min(_seconds("x" * SIZE + " " + message + " " + "y" * SIZE, nothing) for _ in range(3))
     assert inside <= alone + 0.5
+
+
+# A log without messages, as the measure of this machine.
+_LINE = "[12/900] /usr/bin/nvcc -I/opt/torch/include -c /src/op.cu -o build/op.o -O3 -gencode=arch=compute_80\n"
+# One of about a hundred rows.
+_SAMPLE = [message.examples[0].text for message in catalogue().message if zlib.crc32(message.id.encode()) % 100 == 0]
+
+
+@pytest.mark.parametrize("separator", [" ", "; ", "\\n", "\n"])
+def test_a_repeated_message_costs_little_more_than_a_log(separator: str, nothing: Knowledge) -> None:
+    """A log as a string of JSON, or without ends of lines."""
+    size = 100_000
+    log = min(_seconds(f"{number}\n{_LINE * (size // len(_LINE))}", nothing) for number in range(3))
+    texts = ((separator.join([each] * (size // len(each)))[:size]) for each in _SAMPLE)
+    # The second time: patterns are compiled.
+    taken = [min(_seconds(text[number:], nothing) for number in range(2)) for text in texts]
+    # Measured: 0.7 and 1.4 of the log.
+    assert sum(taken) <= log * len(taken), (log, taken)
+    assert max(taken) <= 2.2 * log, (log, taken)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.text.text_facts import is_shown, matches_and_values
@@ -30,6 +31,13 @@ def names_error(text: str) -> bool:
     return bool(find_messages(text)) or is_shown("unnamed_symbol", text)
 
 
+# Logs are repetitive.
+@lru_cache(maxsize=1_024)
+def _former_in(clause: str) -> tuple[str, int] | None:
+    """How a clause reports a former error, and the offset of the words that say so."""
+    return next(((value, words.start()) for value, words in matches_and_values("former_error", clause)), None)
+
+
 def _former(text: str, solved: bool) -> Iterator[tuple[int, int]]:
     clauses = [
         (sentence.start() + clause.start(), sentence.start() + clause.end(), at == 0)
@@ -42,11 +50,11 @@ def _former(text: str, solved: bool) -> Iterator[tuple[int, int]]:
     for start, end, is_first in clauses:
         if is_first or start in present:
             begin, since = start, -1
-        marker = next(matches_and_values("former_error", text[start:end]), None)
+        marker = _former_in(text[start:end])
         # "I had this error" may be the present one, if no clause contrasts it with another.
         is_other = marker is not None and (start in present or present[-1:] > [start] or (not marker[0] and start > 0))
         if since < 0 and marker is not None and is_other:
-            since = start + marker[1].start()
+            since = start + marker[1]
         elif since < 0 and solved and is_shown("solved_error", text[start:end]):
             yield begin, end
             begin = end

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeVar
 
 from abiscan.diagnosis.text.text_facts import is_shown, pattern_of
@@ -22,13 +23,18 @@ def is_proposed(text: str, start: int, end: int) -> bool:
     Args:
         start: offset of the name of the package; `end`: behind the release.
     """
-    window = text[max(0, start - _BEFORE) : start]
-    ends = [match.end() for match in _END.finditer(window)]
-    before = window[ends[-1] if ends else 0 :]
+    return _proposes(text[max(0, start - _BEFORE) : start], text[start:end], text[end : end + _AFTER])
+
+
+# Logs are repetitive.
+@lru_cache(maxsize=2_048)
+def _proposes(before: str, release: str, after: str) -> bool:
+    ends = [match.end() for match in _END.finditer(before)]
+    before = before[ends[-1] if ends else 0 :]
     if is_shown("release_there", before.rstrip(" ")):
         return False
-    stop = _END.search(text, end, end + _AFTER)
-    after = text[end : stop.end() if stop is not None else end + _AFTER]
+    stop = _END.search(after)
+    after = after if stop is None else after[: stop.end()]
     if (
         is_shown("release_asked_before", before.rstrip(" "))
         or pattern_of("release_asked_behind").match(after) is not None
@@ -36,7 +42,7 @@ def is_proposed(text: str, start: int, end: int) -> bool:
         return True
     if is_shown("installs", before.rstrip(" ")) and pattern_of("not_installed").match(after) is not None:
         return True
-    is_moved = is_shown("moved", before) or is_shown("moved_within", text[start:end])
+    is_moved = is_shown("moved", before) or is_shown("moved_within", release)
     return is_moved and is_shown("solved", after)
 
 
@@ -54,10 +60,14 @@ def present_values(text: str, stated: Iterable[tuple[int, int, _Value]]) -> list
 def _is_former(text: str, start: int, end: int, *, beside_another: bool = False) -> bool:
     """Beside another release the time ("previously") or the success ("it was fine") is enough; one that is alone needs
     both."""
-    if is_shown("left_release", text[max(0, start - _NEAR) : start]):
+    return _leaves(text[max(0, start - _BEFORE) : start], text[end : end + _CLAUSE], beside_another)
+
+
+@lru_cache(maxsize=2_048)
+def _leaves(before: str, after: str, beside_another: bool) -> bool:
+    if is_shown("left_release", before[-_NEAR:]):
         return True
-    after = text[end : end + _CLAUSE]
-    is_earlier = is_shown("earlier_before", text[max(0, start - _BEFORE) : start])
+    is_earlier = is_shown("earlier_before", before)
     is_earlier = is_earlier or pattern_of("earlier_behind").match(after) is not None
     worked = pattern_of("worked_behind").match(after) is not None
     return is_earlier or worked if beside_another else is_earlier and worked

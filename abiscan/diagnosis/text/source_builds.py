@@ -25,6 +25,7 @@ _OTHER: Final = frozenset(
 )
 _END: Final = re.compile(r"[\n;!?\u3002\uff1b\uff01\uff1f]|\.(?=\s|$)")
 _REACH: Final = 96  # characters between the words and the package
+_AROUND: Final = 512  # characters that decide about them
 # Between the words and the package directly after them.
 _ADJACENT: Final = re.compile(
     r"[\"'`]?(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
@@ -43,13 +44,13 @@ _MOST: Final = 1_000
 
 def find_source_build(text: str) -> str | None:
     """The words of a text that say that torch (not an extension) was built from source; linear in its length."""
-    found = _find(text)
+    found, _ = _find(text)
     return None if found is None else text[found[0] : found[1]]
 
 
 def find_source_release(text: str) -> str | None:
     """The release directly after these words, else the number that the torches of a text share: `2.1.0`."""
-    found = _find(text)
+    found, _ = _find(text)
     if found is None:
         return None
     after = pattern_of("release_behind").match(text, found[1]) or first_match("shared_release", text)
@@ -104,7 +105,8 @@ def _is_built(package: Package) -> bool:
 
 def denies_source_build(text: str) -> bool:
     """Whether a text says that torch was not built from source; linear in its length."""
-    return _find(text) is None and any(each.is_denied for each in _statements(text))
+    found, is_denied = _find(text)
+    return found is None and is_denied
 
 
 class _Statement(NamedTuple):
@@ -115,64 +117,79 @@ class _Statement(NamedTuple):
     is_denied: bool
 
 
-@lru_cache(maxsize=4)  # the messages of a text ask in turn
-def _find(text: str) -> tuple[int, int] | None:
-    """Bounds of the words and of torch."""
-    return next(((each.start, each.end) for each in _statements(text) if not each.is_denied), None)
+@lru_cache(maxsize=16)  # the messages of a text ask in turn
+def _find(text: str) -> tuple[tuple[int, int] | None, bool]:
+    """Bounds of the words and of torch, and whether a statement before them has a negation."""
+    is_denied = False
+    for each in _statements(text):
+        if not each.is_denied:
+            return (each.start, each.end), is_denied
+        is_denied = True
+    return None, is_denied
 
 
 def _statements(text: str) -> Iterator[_Statement]:
     """Every statement that torch was, or was not, built from source; no question, no plan and no former build."""
     for kind, words in itertools.islice(matches_in_order("source_build", text), _MOST):
-        if pattern_of("left_build").search(text, max(0, words.start() - _REACH), words.start()):
-            continue
-        if kind in ("torch", "mine"):
-            yield _Statement(*words.span(), False)
-            continue
-        torch = _torch_of(text, kind, words)
-        if torch is None:
-            continue
-        start, end = min(words.start(), torch[0]), max(words.end(), torch[1])
-        before = _CLAUSE.search(text, max(0, start - 16), start)
-        between = text[min(words.end(), torch[1]) : max(words.start(), torch[0])]
-        between = _CLAUSES.split(between)[-1] or between
-        clause = "" if before is None else before[0]
-        negated = pattern_of("negated").search(clause)
-        if negated is not None and start < words.start() and pattern_of("made").search(clause, negated.end()) is None:
-            negated = None
-        if negated is not None and pattern_of("negated_of_other").search(clause, negated.end()) is not None:
-            negated = None
-        asked = (
-            pattern_of("asked_in_chinese").match(text, end)
-            or pattern_of("asked_whether").search(text, max(0, start - 40), start)
-            or (
-                pattern_of("asked_behind").match(text, end)
-                and pattern_of("asked_before").search(text, max(0, start - 24), start)
-            )
+        begin = max(0, words.start() - _AROUND)
+        found = _statement(text[begin : words.end() + _AROUND], kind, words.start() - begin, words.end() - begin)
+        if found is not None:
+            yield _Statement(begin + found.start, begin + found.end, found.is_denied)
+
+
+# Logs are repetitive.
+@lru_cache(maxsize=1_024)
+def _statement(text: str, kind: str, words_start: int, words_end: int) -> _Statement | None:
+    """The statement that words of a kind make in the text around them."""
+    if pattern_of("left_build").search(text, max(0, words_start - _REACH), words_start):
+        return None
+    if kind in ("torch", "mine"):
+        return _Statement(words_start, words_end, False)
+    torch = _torch_of(text, kind, words_start, words_end)
+    if torch is None:
+        return None
+    start, end = min(words_start, torch[0]), max(words_end, torch[1])
+    before = _CLAUSE.search(text, max(0, start - 16), start)
+    between = text[min(words_end, torch[1]) : max(words_start, torch[0])]
+    between = _CLAUSES.split(between)[-1] or between
+    clause = "" if before is None else before[0]
+    negated = pattern_of("negated").search(clause)
+    if negated is not None and start < words_start and pattern_of("made").search(clause, negated.end()) is None:
+        negated = None
+    if negated is not None and pattern_of("negated_of_other").search(clause, negated.end()) is not None:
+        negated = None
+    asked = (
+        pattern_of("asked_in_chinese").match(text, end)
+        or pattern_of("asked_whether").search(text, max(0, start - 40), start)
+        or (
+            pattern_of("asked_behind").match(text, end)
+            and pattern_of("asked_before").search(text, max(0, start - 24), start)
         )
-        within = pattern_of("negated_within").search(between)
-        planned = is_shown("still_to_build", clause) or any(is_shown("offered", each) for each in (clause, between))
-        if not (asked or planned or (within and within[0] in ("pip", "conda"))):
-            yield _Statement(start, end, bool(negated or within))
+    )
+    within = pattern_of("negated_within").search(between)
+    planned = is_shown("still_to_build", clause) or any(is_shown("offered", each) for each in (clause, between))
+    if asked or planned or (within and within[0] in ("pip", "conda")):
+        return None
+    return _Statement(start, end, bool(negated or within))
 
 
-def _torch_of(text: str, kind: str, words: re.Match[str]) -> tuple[int, int] | None:
+def _torch_of(text: str, kind: str, words_start: int, words_end: int) -> tuple[int, int] | None:
     """Bounds of the word torch that the words of a kind belong to."""
-    if kind != "checkout" and pattern_of("of_file").match(text, words.end()) is not None:
+    if kind != "checkout" and pattern_of("of_file").match(text, words_end) is not None:
         return None
-    after = next(_packages(text, words.end(), words.end() + _REACH), None)
-    if after is not None and _ADJACENT.fullmatch(text, words.end(), after.start()):
+    after = next(_packages(text, words_end, words_end + _REACH), None)
+    if after is not None and _ADJACENT.fullmatch(text, words_end, after.start()):
         return after.span() if after["torch"] is not None else None
-    start = max(0, words.start() - _REACH)
+    start = max(0, words_start - _REACH)
     if kind != "checkout":  # steps of a build follow each other
-        start = max((start, *(each.end() for each in _END.finditer(text, start, words.start()))))
-    if kind == "oneself" and pattern_of("made").search(text, start, words.start()) is None:
+        start = max((start, *(each.end() for each in _END.finditer(text, start, words_start))))
+    if kind == "oneself" and pattern_of("made").search(text, start, words_start) is None:
         return None
-    if kind == "checkout" and pattern_of("cloned").search(text, start, words.start()) is None:
+    if kind == "checkout" and pattern_of("cloned").search(text, start, words_start) is None:
         return None
-    end = words.start()
-    for package in reversed([*_packages(text, start, words.start())]):
-        if end < words.start() and pattern_of("and_package").fullmatch(text, package.end(), end) is None:
+    end = words_start
+    for package in reversed([*_packages(text, start, words_start)]):
+        if end < words_start and pattern_of("and_package").fullmatch(text, package.end(), end) is None:
             return None
         if package["torch"] is not None:
             return package.span()

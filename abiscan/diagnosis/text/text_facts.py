@@ -34,7 +34,17 @@ def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
 
 def is_shown(fact: str, text: str) -> bool:
     """Whether a text shows a fact."""
-    return any(True for _ in shown(fact, text))
+    return _is_in_sentence(fact, text) if len(text) < _SENTENCE else any(True for _ in shown(fact, text))
+
+
+# Logs are repetitive.
+@lru_cache(maxsize=4_096)
+def _is_in_sentence(fact: str, text: str) -> bool:
+    folded = text.casefold()
+    for row in _rows(fact):
+        if (not row.needs or any(_has_words(folded, need) for need in row.needs)) and _pattern(row).search(text):
+            return True
+    return False
 
 
 def may_show(fact: str, text: str, start: int, end: int) -> bool:

@@ -6,7 +6,7 @@ other, none is used."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
@@ -33,6 +33,9 @@ _OF_DRIVER: Final = "Driver Version"
 # Of torch.__config__.show(), and the characters behind it that have the compiler flags of torch.
 _BUILT_WITH: Final = "PyTorch built with:"
 _FLAGS: Final = 8_192
+# Characters before and behind the name of torch that decide about a version beside it.
+_AROUND: Final = 128
+_BEHIND: Final = 640
 # The rank of a version in a sentence among the rows of `torch_beside`.
 _SAID: Final = 2
 
@@ -46,7 +49,9 @@ def find_torch_version(text: str) -> str | None:
         if at < 0:
             break
         if _is_torch_itself(text, at):
-            stated += _stated_at(text, at)
+            begin = max(0, at - _AROUND)
+            for start, end, form in _stated_at(text[begin : at + _BEHIND], at - begin):
+                stated.append((begin + start, begin + end, form))
         at = text.find("orch", at + 4)
     said: dict[int, dict[str, None]] = {}
     of_build = [match.span() for match in matches("built_for", text)]
@@ -64,25 +69,25 @@ def find_torch_version(text: str) -> str | None:
     return _one_of(labelled) or None
 
 
-def _stated_at(text: str, at: int) -> Iterator[tuple[int, int, tuple[int, str]]]:
-    """The version that the text gives of the torch of which `orch` at an offset is the end, with its bounds and the
-    reliability of its form (0 is the best); nothing for a proposed one."""
+# Logs are repetitive.
+@lru_cache(maxsize=1_024)
+def _stated_at(text: str, at: int) -> tuple[tuple[int, int, tuple[int, str]], ...]:
+    """The version that a part of a text gives of the torch of which `orch` at an offset is the end, with its bounds and
+    the reliability of its form (0 is the best); nothing for a proposed one."""
     start = _start_of_name(text, at)
     moved = pattern_of("torch_moved_to").match(text, at)
     if moved is not None and is_shown("torch_moved", text[max(0, at - 32) : at - 1]):
-        if not is_proposed(text, start, moved.end()):
-            yield moved.start(moved.lastindex or 0), moved.end(), (_SAID, captured(moved))
-        return
+        if is_proposed(text, start, moved.end()):
+            return ()
+        return ((moved.start(moved.lastindex or 0), moved.end(), (_SAID, captured(moved))),)
     for rank, pattern in enumerate(patterns_of("torch_beside")):
         found = pattern.match(text, at)
         if found is not None and is_proposed(text, start, found.end(found.lastindex or 0)):
-            return
+            return ()
         if found is not None and is_version(captured(found)) and not _OF_CUDA.match(captured(found)):
-            yield start, found.end(found.lastindex or 0), (rank, captured(found))
-            return
+            return ((start, found.end(found.lastindex or 0), (rank, captured(found))),)
     before = pattern_of("torch_version_before").search(text[max(0, at - 96) : at - 1])
-    if before is not None:
-        yield start, at + 4, (_SAID, captured(before))
+    return () if before is None else ((start, at + 4, (_SAID, captured(before))),)
 
 
 def find_compiled_for(text: str) -> str:
