@@ -746,7 +746,8 @@ SENTENCES = (
     ),
     Sentence("{mangled} is exported by CPython {pythons}.", _pythons_exporting),
     Sentence(
-        "{mangled} is not exported by any CPython from {oldest} to {newest}.", lambda c, _: not exported_by(c.name)
+        "{mangled} is not exported by any CPython for Linux from {oldest} to {newest}.",
+        lambda c, _: not exported_by(c.name),
     ),
     Sentence("This interpreter is CPython {python}.", lambda c, f: _is_this_python(c, f) and _lacks_python_name(c, f)),
     Sentence("Checked for CPython {pythons} ({because}); CPython {lacking} does not export it.", _setting_lacks),
