@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from abiscan.cli import completion
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import rules_of
 from abiscan.cli.output import outputs_of, write_outputs
@@ -13,7 +14,10 @@ from abiscan.cli.parameters import select_options
 
 
 @click.command(
-    params=[click.Argument(["rule"], required=False, metavar="[ID]"), *select_options(format="text, json; repeatable.")]
+    params=[
+        click.Argument(["rule"], required=False, metavar="[ID]", shell_complete=completion.rules),
+        *select_options(format="text, json; repeatable."),
+    ]
 )
 def rules(rule: str | None, **given: Any) -> None:
     """List the rules; with ID, print one rule in full."""

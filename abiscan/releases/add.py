@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from abiscan.errors import AbiscanError, UsageError
+from abiscan.model.versions import is_version, order
 from abiscan.releases.build import Build
 from abiscan.releases.index import SUFFIX, ReleaseIndex
 from abiscan.releases.pip_download import pip_download
@@ -47,16 +48,20 @@ def download(version: str, machine: str, into: Path, *, quiet: bool = False) -> 
         raise UsageError(f"torch has no wheels for {machine}; known: {', '.join(PLATFORMS)}")
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
         raise UsageError(f"{version!r} is not a version")
-    offered = last = ""
+    offered: set[str] = set()
+    last = ""
     for python in PYTHONS:
         found = pip_download(f"torch=={version}", into, python=python, platforms=PLATFORMS[machine], quiet=quiet)
         if found.wheel is not None:
             return found.wheel
-        offered, last = found.offered or offered, found.reason
+        offered.update(filter(None, found.offered.split(", ")))
+        last = found.reason
         if found.unreachable or "No matching distribution" not in found.reason:
             raise AbiscanError(f"torch {version} for {machine} could not be fetched: {found.reason}")
+    # No Python has wheels of all releases.
+    known = sorted((each for each in offered if is_version(each)), key=lambda each: (order(each) or (), each))
     raise UsageError(
-        f"torch {version} for {machine} is not on the package index: {f'it has {offered}' if offered else last}"
+        f"torch {version} for {machine} is not on the package index: {'it has ' + ', '.join(known) if known else last}"
     )
 
 

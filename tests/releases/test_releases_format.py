@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abiscan.errors import AbiscanError, UnreadableFile, UsageError
-from abiscan.releases import Build, ExportKind, ReleaseExport, ReleaseIndex, omission, open_index
+from abiscan.releases import Build, ExportKind, ReleaseExport, ReleaseIndex, add, omission, open_index
 from abiscan.releases.add import add_build, download
 from abiscan.releases.omission import recorded as is_recorded
+from abiscan.releases.pip_download import Fetched
 from abiscan.releases.table import ReleaseTable
 from abiscan.releases.writer import BuildExports, pack, write_index
 from tests import torch_here
@@ -274,3 +275,17 @@ def test_a_path_without_torch_is_reported(tmp_path: Path) -> None:
 def test_a_version_that_cannot_be_one_is_never_given_to_pip(tmp_path: Path, version: str, machine: str) -> None:
     with pytest.raises(UsageError):
         download(version, machine, tmp_path)
+
+
+def test_a_release_that_is_not_there_is_refused_with_those_for_any_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch's wheels for CPython 3.7 end with 1.13.1, and those for 3.11 begin with 1.13.0 (package index)."""
+    offered = {"37": "1.0.0, 1.13.1", "311": "1.13.0, 1.13.1, 2.9.1, 2.10.0"}
+
+    def nothing(_requirement: str, _into: Path, *, python: str, **_given: object) -> Fetched:
+        return Fetched(None, "No matching distribution found for torch==9.9", offered.get(python, ""))
+
+    monkeypatch.setattr(add, "pip_download", nothing)
+    with pytest.raises(UsageError, match=r"it has 1\.0\.0, 1\.13\.0, 1\.13\.1, 2\.9\.1, 2\.10\.0$"):
+        download("9.9", "x86_64", tmp_path)
