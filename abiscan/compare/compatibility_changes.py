@@ -162,7 +162,7 @@ def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     for part, was in before.items():
         floor_now = after.get(part)
         if floor_now is None or floor_now.version < was.version:
-            text = f"does with {floor_now.text}" if floor_now else f"no longer needs {part}"
+            text = f"needs only {floor_now.text}" if floor_now else f"no longer needs {part}"
             added = () if floor_now is None else (floor_now.text,)
             yield Change(Aspect.SYSTEM, Effect.GAINED, f"{text}; was {was.text}", removed=(was.text,), added=added)
 
