@@ -13,12 +13,19 @@ _OF_A_TORCH = (
 )
 
 
+# A Python module has no version of its own in its name: mooncake imports `pg_2_11_0` for torch 2.11.0.
+_OF_A_MODULE = r"(?a)(?<=[a-z])_(?P<version>2_\d{1,2}_\d)(?=\.(?:abi3|cpython-|cp3))"
+
+
 def release_in_name(place: str) -> str | None:
-    """The torch release in a path of a package: `2.9` for `torch-2.9/lib/x.so`, `2.4` for `libx_torch24.so`."""
+    """The torch release in a path of a package: `2.9` for `torch-2.9/lib/x.so`, `2.4` for `libx_torch24.so`, `2.11.0`
+    for the module `pg_2_11_0.cpython-311-x86_64-linux-gnu.so`."""
     # Most paths have the name without a release; compiling the pattern takes 1.2 of 680 million instructions.
     behind = place.split("torch")[1:]
     is_possible = any(each.lstrip("-_.v").startswith(("1", "2")) for each in behind)
     found = re.search(_OF_A_TORCH, place) if is_possible else None
+    if found is None and "_2_" in place:
+        found = re.search(_OF_A_MODULE, place)
     return None if found is None else dotted(found["version"])
 
 
@@ -50,7 +57,8 @@ def without_build(place: str, cuda: str | None) -> str:
         contradicted = cuda is not None and found["cuda"] not in (None, cuda.partition(".")[0])
         return found[0] if contradicted else ""
 
-    return _of_a_build().sub(shortened, re.sub(_OF_A_TORCH, "torch", f"/{place}"))
+    without_release = re.sub(_OF_A_MODULE, "", re.sub(_OF_A_TORCH, "torch", f"/{place}"))
+    return _of_a_build().sub(shortened, without_release)
 
 
 def dotted(text: str) -> str:

@@ -174,9 +174,15 @@ def _torches(
         for r in optional
         if any(holds(r.marker, {**environment, "extra": name}) for name in re.findall(_EXTRA, r.marker))
     ]
-    if len({r.specifier for r in optional}) == 1:
-        first = optional[0]
-        yield DeclaredTorch((first.specifier,), TargetSource.REQUIREMENT, f"Requires-Dist: {first.text}")
+    found = DeclaredTorch(
+        tuple(dict.fromkeys(r.specifier for r in optional)),
+        TargetSource.REQUIREMENT,
+        f"Requires-Dist: {', '.join(r.text for r in optional)}",
+    )
+    # Extras for several releases are alternatives; one that satisfies all of them is named in one of them.
+    versions = re.findall(r"\d+(?:\.\d+)*", " ".join(found.specifiers))
+    if any(found.admits_release(version) for version in versions):
+        yield found
 
 
 def _labelled(container: ContainerFacts) -> DeclaredTorch | None:

@@ -85,7 +85,7 @@ def loading_states(
     Args:
         otherwise: releases of members for which they are unknown; None to leave these out.
     """
-    known = [(m, otherwise if m.loads_on is None else m.loads_on) for m in members if m.replaced_by is None]
+    known = [(m, otherwise if m.loads_on is None else m.loads_on) for m in members]
     states = [(module_of(member), _states(member, loads_on)) for member, loads_on in known if loads_on is not None]
     return package_states(states) if states else None
 

@@ -27,6 +27,8 @@ def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0", name
         ("x/_C_torch2_4.so", "2.4"),
         ("pkg/torch-v2.1.0/x.so", "2.1.0"),
         ("synapx/lib/libtorch-2.4.X/libsynapx.so", "2.4"),
+        ("mooncake/pg_2_11_0.cpython-311-x86_64-linux-gnu.so", "2.11.0"),
+        ("x/foo_2_0_1.so", None),
         ("x/libtorch_extension.so", None),
         ("torchvision/_C.so", None),
         ("libtorchcodec_core7.so", None),
@@ -44,6 +46,7 @@ def test_a_release_in_a_path(place: str, release: str | None) -> None:
     [
         ("x/_C_cuda118.so", "x/_C_cuda121.so", None, True),
         ("x/_C_cuda12.so", "x/_C_cpu.so", "12", True),
+        ("x/pg_2_9_1.abi3.so", "x/pg_2_13_0.abi3.so", None, True),
         ("x_cuda_256.so", "x_cuda_64.so", None, False),
         ("x_cuda_128.so", "x_cuda_120.so", "11", False),
         ("x_cuda_128.so", "x_cuda_120.so", "12.8", True),
@@ -66,6 +69,14 @@ def test_builds_of_one_module(one: str, other: str, cuda: str | None, alike: boo
         (facts(name="nvfuser_cu121_torch25"), "x/_C.so", "2.5.1", "2.6.0", TargetSource.VERSION_LABEL),
         # deepmd-kit 3.1.0.
         (facts('torch==2.7.0.*; extra == "torch"'), "x/_C.so", "2.7.0", "2.7.1", TargetSource.REQUIREMENT),
+        # deepmd-kit 3.2.0.
+        (
+            facts('torch==2.11.0.*; extra == "torch"', 'torch==2.11.0; extra == "torch"', 'torch>=2; extra == "x"'),
+            "x/_C.so",
+            "2.11.0",
+            "2.12.0",
+            TargetSource.REQUIREMENT,
+        ),
         (facts("torch>=2.8", "torch==2.7.0; extra == 'x'"), "x/_C.so", "2.8.0", "2.7.0", TargetSource.REQUIREMENT),
     ],
 )

@@ -18,10 +18,25 @@ _ROCM_FILE = ("hip", "rocm", "aiter")
 def causes(missing: MissingName) -> Candidates:
     """For torch symbols of a GPU library, by exporting library or namespace."""
     cuda, hip = _is_cuda(missing), _is_hip(missing)
-    if not (cuda or hip) or missing.file.is_torch_itself:
+    if missing.file.is_torch_itself:
         return
-    yield from _gpu_missing(missing, hip)
-    yield from _other_vendor(missing, hip)
+    if _is_xpu(missing):
+        yield from _xpu_missing(missing)
+    elif cuda or hip:
+        yield from _gpu_missing(missing, hip)
+        yield from _other_vendor(missing, hip)
+
+
+def _is_xpu(missing: MissingName) -> bool:
+    """The release index has no XPU builds: whether the namespace is of torch's library for XPUs, and no build exports
+    the symbol."""
+    return missing.cxx is not None and missing.is_torch_name and "xpu" in missing.cxx.scope and not missing.libraries
+
+
+def _xpu_missing(missing: MissingName) -> Candidates:
+    target = missing.target
+    if target is None or not target.variant.startswith("xpu"):
+        yield from row_causes("xpu-build-lacking", missing, score=0.86 if target is None else 0.95)
 
 
 def _is_cuda(missing: MissingName) -> bool:

@@ -116,6 +116,18 @@ def cuda_variant(missing: MissingName, cuda: str = "") -> str:
     return next((each.variant for each in builds if each.cuda and cuda in ("", each.cuda.partition(".")[0])), "")
 
 
+def build_for(accelerator: str, missing: MissingName) -> str:
+    """Install the build of torch for `CUDA`, `ROCm` or `XPU`, or the extension for the installed build."""
+    if accelerator == "CUDA":
+        return gpu_build(missing)
+    name, where = ("xpu", "") if accelerator == "XPU" else ("rocmX.Y", "X.Y: the ROCm on this machine; ")
+    return (
+        f"pip install --force-reinstall torch --index-url {torch_commands.INDEXES}{name}  # {where}the {accelerator} "
+        "build of the release that the extension was built for\n"
+        f"or: Install the build of the extension for {missing.target_label}"
+    )
+
+
 @kept_for_file
 def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     """Install the GPU build of the same torch (of another release, if no build of that one loads the file), or the

@@ -162,11 +162,7 @@ def _not_in_target(search: _Search, target: TorchBuild, shipped: ReleaseRanges) 
         yield search.candidate(CauseId.ROCM_NAMING, 0.93, way, only)
     elif not ships:
         lacks = f"{here} is not built for {gpu} and does not contain this library."
-        other = (
-            f"Install a {gpu} build of torch (from the wheel index of its variant).\n"
-            f"or: Install the build of the extension for {here}."
-        )
-        of_gpu = partial(torch_fixes.gpu_build, missing) if gpu == "CUDA" else other
+        of_gpu = partial(torch_fixes.build_for, gpu or "", missing)
         yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.93, of_gpu, lacks)
     elif not shipped:
         build = partial(torch_fixes.rebuild_or_install, missing, shipped)
@@ -236,18 +232,19 @@ def _of_package(missing: MissingName) -> str:
 def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
     """All releases ship it, in builds for a GPU; the target is unknown."""
     name, score, remaining = search.name, 0.78 if search.of_program else 0.7, 0.9
-    why = "The installed torch is probably a CPU build, which does not contain it."
+    other = "a CPU build" if search.accelerator == "CUDA" else "a build for another device"
+    why = f"The installed torch is probably {other}, which does not contain it."
     if search.at_link_time:
         score, remaining = 0.75, 0.79
-        why = "If c10 and torch_cpu are found, torch is a CPU build, which does not contain it."
+        why = f"If c10 and torch_cpu are found, torch is {other}, which does not contain it."
     if not search.at_link_time and not search.of_program and _stands_behind_base(name, search.missing):
         score, remaining = 0.92, 0.6
         if not name.lower().endswith((".dll", ".pyd")):  # Windows does not show the order
             why = (
                 f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
-                "loaded, and is probably a CPU build."
+                f"loaded, and is probably {other}."
             )
-    fix = torch_fixes.gpu_build(search.missing)
+    fix = torch_fixes.build_for(search.accelerator or "", search.missing)
     return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why)
 
 

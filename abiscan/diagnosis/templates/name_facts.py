@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
@@ -43,6 +44,7 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     "rebuild_file": extension_fixes.rebuild,
     # The commands that install torch's GPU build, or the extension for its CPU build.
     "install_gpu_build": torch_fixes.gpu_build,
+    "install_xpu_build": partial(torch_fixes.build_for, "XPU"),
     "project_release": lambda missing: missing.log.project_release,
     "is_nightly": lambda missing: missing.log.is_nightly,
 }

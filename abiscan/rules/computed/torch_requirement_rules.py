@@ -110,6 +110,10 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         detail += f"; {_loading_words(covered, use)}"
         advice = _advice([v for v in known if v in covered], use)
         target = f"Declare {advice}" if advice else target
+    optional = [r for r in torch_requirements(wheel.container.requires_dist) if r.optional]
+    if optional:
+        limiting = next((r for r in optional if r.specifier), optional[0])
+        detail = f"except with an extra (`{limiting.text}`), {detail}"
     # For a failing file, the main result is that the wheel may be for another torch.
     severity = None if tried is None else Severity.WARNING
     yield first, wheel_finding(rule, wheel, detail=detail, target=target, severity=severity)
@@ -144,7 +148,10 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     everywhere = not narrowest.releases.intersection(wrong)
     who = narrowest.member.package_path if everywhere else "at least one member"
-    detail = f"but {who} does not load on {_words(wrong, known)}; {_loading_words(covered, use)}"
+    verb = "does not load"
+    if use.has_alternatives:
+        who, verb = "at least one module", "has no build that loads"
+    detail = f"but {who} {verb} on {_words(wrong, known)}; {_loading_words(covered, use)}"
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
     advice = _advice(right, use)
@@ -220,7 +227,8 @@ def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
         where = _words(releases, use.known)
         return f"all torch symbols resolve on {where}, but no known build of these loads every member"
     verb = loading_words([use.users[0].machine]).many
-    return f"all members {verb} on {_words(loading, use.known)}{_drift_words(releases, use)}"
+    who = "its builds" if use.has_alternatives else "all members"
+    return f"{who} {verb} on {_words(loading, use.known)}{_drift_words(releases, use)}"
 
 
 def _advice(releases: Sequence[str], use: _TorchUse) -> str:

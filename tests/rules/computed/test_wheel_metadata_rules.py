@@ -180,6 +180,17 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     assert found(container(CP311, "torch>=2.5,<2.7.1"), replace(fits, drifting=(("2.6.0", Severity.NOTE),))) == {}
 
 
+def test_a_requirement_of_an_extra_is_named() -> None:
+    """The lines of deepmd-kit 3.2.0: an installer reads them for `deepmd-kit[torch]` only."""
+    lines = ('torch; extra == "dpa-adapt"', 'torch==2.11.0.*; extra == "torch"')
+    message = found(container(CP311, *lines), member("pkg/_C.so", torch_releases=ALL))["torch-requirement-missing"][
+        1
+    ].message
+    assert message.startswith(
+        "the wheel declares no torch requirement, except with an extra (`torch==2.11.0.*; extra =="
+    )
+
+
 def test_requirements_under_markers_count_where_they_hold() -> None:
     narrow = member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),))
     split = ('torch==2.4.0; python_version < "3.12"', 'torch>=2.5; python_version >= "3.12"')
@@ -222,7 +233,11 @@ def test_builds_to_choose_from_promise_together() -> None:
         member(f"pkg/_C_torch{n}.so", torch_releases=((f"2.{n[1]}.0", f"2.{n[1]}.1"),)) for n in ("24", "25")
     )
     assert found(container(CP311, "torch>=2.4,<2.6"), first, second) == {}
-    assert requirement(container(CP311, "torch"), first, second)[1].severity is Severity.NOTE
+    finding = requirement(container(CP311, "torch"), first, second)[1]
+    assert finding.severity is Severity.NOTE
+    # Neither of the two loads on both releases.
+    assert "but at least one module has no build that loads on torch 1.13.0-2.3.1 and 2.6.0-" in finding.message
+    assert "its builds load on torch 2.4.0-2.5.1" in finding.message
 
 
 def test_numbers_of_kernels_are_not_alternative_builds() -> None:
