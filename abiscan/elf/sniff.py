@@ -19,6 +19,8 @@ _PT_INTERP = 3
 _DEVICE_MACHINES = frozenset({190, 224})  # EM_CUDA, EM_AMDGPU
 
 _MAGICS: tuple[tuple[bytes, str], ...] = (
+    (b"!<arch>\ndebian-binary", "a Debian package: unpack it with `dpkg-deb -x FILE DIRECTORY` and name the directory"),
+    (b"\xed\xab\xee\xdb", "an RPM package: unpack it with `rpm2cpio FILE | cpio -id` and name the directory"),
     (b"!<arch>\n", "a static library (ar archive), not a shared object: link it into one first"),
     (b"!<thin>\n", "a thin static library (ar archive), not a shared object: link it into one first"),
     (b"BC\xc0\xde", "LLVM bitcode: compile and link it into a shared object first"),

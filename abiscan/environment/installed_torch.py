@@ -164,7 +164,8 @@ def _own_libraries(
         names = files.names(directory)
     except OSError:
         return ()
-    own = [n for n in names if is_own(n)]
+    # Debian's torch has links to libraries of other packages, which may not be installed.
+    own = [n for n in names if is_own(n) and files.is_file(os.path.join(directory, n))]
     rank = {stem: at for at, stem in enumerate(_LOOKUP_ORDER)}
     own.sort(key=lambda n: (rank.get(torch_stem(n) or "", len(rank)), n))
     return tuple(os.path.join(directory, n) for n in own)

@@ -150,7 +150,7 @@ def _holds_torch(directory: str, files: FileSystem) -> bool:
 def _records_torch(directory: str, files: FileSystem) -> bool:
     """Whether an installer put a torch there; a source tree of torch has the same files without the metadata."""
     return _holds_torch(directory, files) and any(
-        name.startswith("torch-") and name.endswith(".dist-info") for name in files.names(directory)
+        name.startswith("torch-") and name.endswith((".dist-info", ".egg-info")) for name in files.names(directory)
     )
 
 

@@ -17,7 +17,14 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
 from abiscan.inputs.members import not_read
-from abiscan.inputs.packages import InstalledPackage, installed_files, is_package_name, roots_of
+from abiscan.inputs.packages import (
+    InstalledPackage,
+    installed_files,
+    is_package_name,
+    metadata_file,
+    name_of_record,
+    roots_of,
+)
 from abiscan.model.limits import MAX_METADATA
 from abiscan.wheel.metadata import find_excess_of_metadata, headers
 from abiscan.wheel.requirement_lines import normal_name
@@ -67,17 +74,18 @@ def _first(same: list[Distribution]) -> Distribution:
 
 def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
     try:
-        names = sorted(name for name in files.names(site) if name.endswith(".dist-info"))
+        names = sorted(filter(name_of_record, files.names(site)))
     except OSError:
         return
     for dist_info in names:
-        name, _, version = dist_info.removesuffix(".dist-info").rpartition("-")
-        raw = files.read(os.path.join(site, dist_info, "METADATA"), MAX_METADATA + 1)
+        name, place = name_of_record(dist_info), os.path.join(site, dist_info, metadata_file(dist_info))
+        version = dist_info.removeprefix(f"{name}-").rpartition(".")[0]
+        raw = files.read(place, MAX_METADATA + 1)
         if not is_package_name(name) or raw is None:
             continue
         excess = find_excess_of_metadata("METADATA", raw)
         fields = {} if excess else headers(raw)
-        unread = [f"{os.path.join(site, dist_info, 'METADATA')}: {not_read(excess)}"] if excess else []
+        unread = [f"{place}: {not_read(excess)}"] if excess else []
         url = read_direct_url(site, dist_info, files)
         tree = editable_directory(url)
         package = InstalledPackage(name, site, dist_info, roots_of(site, dist_info, files))
@@ -93,7 +101,7 @@ def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
             version=(fields.get("version") or [version])[0],
             package=package,
             requires_dist=tuple(fields.get("requires-dist", ())),
-            shared_objects=tuple(sorted({os.path.normpath(os.path.join(site, place)) for place in objects})),
+            shared_objects=tuple(sorted({os.path.normpath(os.path.join(site, each)) for each in objects})),
             from_source="dir_info" in url or "vcs_info" in url,
             unread=tuple(unread),
         )

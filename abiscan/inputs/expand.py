@@ -146,8 +146,10 @@ def _expand_one(
 
 def _holds_records(site: str, files: FileSystem) -> bool:
     """Whether an installer recorded packages in a directory; not so in the source tree of an editable install."""
+    from abiscan.inputs.packages import name_of_record
+
     try:
-        return any(name.endswith(".dist-info") for name in files.names(site))
+        return any(map(name_of_record, files.names(site)))
     except OSError:
         return False  # the error is reported when the file itself is read
 

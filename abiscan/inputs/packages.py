@@ -40,7 +40,7 @@ class InstalledPackage(Struct, frozen=True):
     Attributes:
         name: as given by the user.
         site: absolute path of the directory of packages.
-        dist_info: name of its .dist-info directory there; None for a package that no installer recorded.
+        dist_info: name of its .dist-info (or .egg-info) directory there; None for a package that no installer recorded.
         roots: names of its files or directories in `site`, used without a RECORD.
     """
 
@@ -80,8 +80,17 @@ def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> l
 
 
 def name_of_record(entry: str) -> str:
-    """`demo` of `demo-1.0.dist-info`; empty for other entries of a site directory."""
+    """`demo` of `demo-1.0.dist-info` and of `demo-1.0.egg-info`, which Debian's packages have; empty for other entries
+    of a site directory, among them `demo.egg-info` of a source tree."""
+    if entry.endswith(".egg-info"):
+        name, separator, _version = entry.removesuffix(".egg-info").partition("-")
+        return name if separator else ""
     return entry.removesuffix(".dist-info").rpartition("-")[0] if entry.endswith(".dist-info") else ""
+
+
+def metadata_file(dist_info: str) -> str:
+    """The file with the core metadata in a record of an installed package."""
+    return "PKG-INFO" if dist_info.endswith(".egg-info") else "METADATA"
 
 
 def expand_installed(package: InstalledPackage, shown: str, options: Options) -> Iterator[Artifact | InputError | Note]:
@@ -208,7 +217,7 @@ def _facts(
 ) -> tuple[ContainerFacts, tuple[InputError, ...]]:
     metadata: dict[str, bytes] = {}
     unread: list[InputError] = []
-    for base in ("METADATA", "WHEEL"):
+    for base in (metadata_file(package.dist_info or ""), "WHEEL"):
         if package.dist_info:
             content = files.read(os.path.join(package.site, package.dist_info, base), limit + 1)
             excess = "" if content is None else find_excess_of_metadata(base, content)

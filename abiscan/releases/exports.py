@@ -154,7 +154,7 @@ class InstalledExports:
         self._released = released
         self.is_indexed = released is not None
         self._paths = tuple(libraries)
-        self.sonames = frozenset(os.path.basename(path) for path in libraries)
+        self._names = frozenset(os.path.basename(path) for path in libraries)
         self._open = opener
         self._files: list[tuple[str, Binary]] | None = None
         self._known: dict[str, str | None] = {}
@@ -165,6 +165,16 @@ class InstalledExports:
             # A damaged one is an error of the run: its exports are unknown and must not be reported as missing.
             self._files = [(os.path.basename(path), self._open(path)) for path in self._paths]
         return self._files
+
+    @functools.cached_property
+    def _names_by_soname(self) -> dict[str, str]:
+        """Soname -> file name, where they differ: Debian's `torch/lib/libc10.so` is a link to `libc10.so.1.13`."""
+        return {each.soname: name for name, each in self._libraries() if each.soname and each.soname != name}
+
+    @functools.cached_property
+    def sonames(self) -> frozenset[str]:
+        """The names by which a file can need its libraries."""
+        return self._names.union(self._names_by_soname)
 
     @functools.cached_property
     def provided_libraries(self) -> frozenset[str]:
@@ -190,7 +200,7 @@ class InstalledExports:
 
     def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
         """The libraries that the needed ones load."""
-        return in_scope(needed, self.sonames)
+        return in_scope((self._names_by_soname.get(name, name) for name in needed), self._names)
 
     def knows(self, name: str) -> bool:
         """Always true: the libraries themselves are searched."""
@@ -198,7 +208,8 @@ class InstalledExports:
 
     def path_of(self, soname: str) -> str | None:
         """The file of that name."""
-        return next((path for path in self._paths if os.path.basename(path) == soname), None)
+        name = self._names_by_soname.get(soname, soname)
+        return next((path for path in self._paths if os.path.basename(path) == name), None)
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Exported names that start with `prefix`, sorted, at most `limit`."""

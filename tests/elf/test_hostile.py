@@ -78,6 +78,9 @@ def test_any_bytes_behind_the_magic(tail: bytes) -> None:
         (b"/* GNU ld script */\nINPUT(libfoo.so.1)\n", "linker script"),
         (b"hello world\n", "it is text"),
         (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+        # deb(5); LSB, "RPM Package File Format".
+        (b"!<arch>\ndebian-binary   1700000000  0     0     100644  4         `\n2.0\n", "a Debian package"),
+        (b"\xed\xab\xee\xdb\x03\x00", "an RPM package"),
         (b"\0" * 64, "zero bytes"),
         (b"\x01\x02\x03\x04\0", "01 02 03 04"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.environment.installed_torch import read_torch
 from abiscan.environment.owning_environment import environments_of, owning_environment
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.errors import UsageError
@@ -235,3 +237,12 @@ def test_an_installed_torch_without_an_interpreter_has_its_libraries(tmp_path: P
     assert artifact.verdict is ArtifactVerdict.LOADS
     assert [finding.rule for finding in artifact.findings if finding.rule == "missing-library"] == []
     assert artifact.loader.outcome is None
+
+
+def test_links_to_libraries_that_are_not_installed(tmp_path: Path) -> None:
+    """Debian's python3-torch 1.13 has links to libraries of Caffe2, which are in no package that it depends on."""
+    lib = tmp_path / "torch" / "lib"
+    lib.mkdir(parents=True)
+    shutil.copy(FIXTURES / "empty-library.so", lib / "libc10.so")
+    (lib / "libcaffe2_observers.so").symlink_to("../../../libcaffe2_observers.so.1.13")
+    assert [os.path.basename(path) for path in read_torch(str(lib.parent)).libraries] == ["libc10.so"]

@@ -8,6 +8,7 @@ import pytest
 
 from abiscan.errors import UsageError
 from abiscan.inputs import expand
+from abiscan.inputs.distributions import distributions
 from abiscan.wheel.container_facts import ContainerKind
 from tests.inputs.kit import GOOD, METADATA, SMALL, WHEEL, all_of
 
@@ -53,6 +54,28 @@ def test_by_distribution_or_import_name(tmp_path: Path, site: Path, name: str) -
     assert (facts.kind, facts.name, facts.requires_dist) == (ContainerKind.INSTALLED, "demo", ("torch==2.4.0",))
     assert facts.metadata_tags == ("cp311-cp311-linux_x86_64",)
     assert found[0].group.named("libhelp.so.1") == (found[0],)
+
+
+@pytest.mark.parametrize("name", ["debian-ext", "deb", ""])
+def test_a_record_of_debian(tmp_path: Path, name: str) -> None:
+    """Debian's python3-torchvision 0.14.1: `torchvision-0.14.1a0.egg-info`, with PKG-INFO, without RECORD."""
+    site = tmp_path / "lib" / "python3" / "dist-packages"
+    files = {
+        "deb/_C.so": GOOD,
+        "debian_ext-0.14.1a0.egg-info/PKG-INFO": METADATA,
+        "debian_ext-0.14.1a0.egg-info/top_level.txt": b"deb\n",
+    }
+    for place, content in files.items():
+        path = site / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    found, errors, notes = all_of(name or str(site), cwd=tmp_path, site=[str(site)])
+    assert (errors, notes) == ([], [])
+    assert [a.install_path for a in found] == ["deb/_C.so"]
+    if name != "deb":  # no RECORD lists the files of an import
+        assert found[0].group.facts.requires_dist == ("torch==2.4.0",)
+    (distribution,) = distributions([str(site)])
+    assert distribution.shared_objects == (str(site / "deb" / "_C.so"),)
 
 
 def test_what_no_installer_recorded(tmp_path: Path, site: Path) -> None:

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from abiscan.binary import Binary
 from abiscan.elf import open_elf
 from abiscan.environment.installed_torch import read_torch
 from abiscan.loader import Loader, LoaderSettings
@@ -175,6 +178,16 @@ def test_scopes_of_a_released_build_are_those_of_the_installed_one() -> None:
         elf = open_elf(path)
         own = [name for name in elf.needed if is_torch_library(name)]
         assert set(own) & exports.sonames <= in_scope([os.path.basename(path)], exports.sonames), path
+
+
+def test_a_torch_with_versioned_sonames() -> None:
+    """`readelf -d` on Debian's python3-torchvision 0.14.1: NEEDED libc10.so.1.13, which torch/lib has as libc10.so."""
+    library = cast(Binary, SimpleNamespace(soname="libc10.so.1.13", needed=("libc.so.6",), exports_name="f".__eq__))
+    exports = InstalledExports(["/torch/lib/libc10.so"], lambda _path: library)
+    assert exports.library_in("f", exports.in_scope(["libc10.so.1.13"])) == "libc10.so"
+    assert exports.sonames == {"libc10.so", "libc10.so.1.13"}
+    assert exports.path_of("libc10.so.1.13") == "/torch/lib/libc10.so"
+    assert exports.in_scope(["libc10.so.2.6"]) == frozenset()
 
 
 def test_libraries_of_another_package_are_released(fixtures_dir: Path) -> None:

@@ -74,7 +74,8 @@ def _on_torch(record: FileRecord, undecided: Sequence[CheckedImport]) -> Iterato
     if unfit and torch is not None:
         others = {soname: other_version_provided(soname, torch.exports.provided_libraries) for soname in unfit}
         needs = ", ".join(others)
-        ships = ", ".join(dict.fromkeys(filter(None, others.values()))) or "another CUDA"
+        ships = ", ".join(dict.fromkeys(filter(None, others.values())))
+        ships = ships or ("another CUDA" if torch.target.cuda else "no CUDA libraries")
         yield f"needs {needs}; torch {torch.target.version}+{torch.target.variant} ships {ships}"
     choice = _choice(record, undecided)
     if choice:
@@ -130,8 +131,9 @@ def _unknown_python(record: FileRecord, names: list[str]) -> str:
     possible = record.target.possible
     system = system_of(record.facts.machine)
     exporting = [each for each in exporting_all(names, system) if each in possible]
-    who = f"only CPython {ranges(exporting, system, possible)} exports" if exporting else "no single CPython exports"
-    return f"the interpreter is unknown (`--python PATH` names it): {who} {shortened(names)}"
+    who = f"only {ranges(exporting, system, possible)} exports" if exporting else "none exports"
+    known = f"of CPython {ranges(possible, system, possible)}, which have wheels of this torch, {who}"
+    return f"the interpreter is unknown (`--python PATH` names it): {known} {shortened(names)}"
 
 
 def _failure_reasons(record: FileRecord) -> Iterator[str]:
