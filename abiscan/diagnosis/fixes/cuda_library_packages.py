@@ -116,7 +116,7 @@ def install_for_torch(library: CudaLibrary) -> str:
         ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
     elif releases and major_here not in releases:
         first, *others = ways[0].split("\n")
-        if first.startswith("pip "):
+        if first.startswith("pip ") and f"for CUDA {major_here}" not in first:
             ways[0] = "\n".join((f"{first}{'; ' if '#' in first else '  # '}for CUDA {major_here}", *others))
     if not releases or (major_here in releases and not is_other):
         ways.append(install_itself(library))
