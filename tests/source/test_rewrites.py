@@ -334,6 +334,10 @@ def test_aliases_of_tensors_are_tensors(tmp_path: Path, run_with_torch: Run) -> 
     ("declared", "reason"),
     [
         ("void f(at::Tensor x, cudaStream_t s);", "f: torch.library has no type for cudaStream_t s"),
+        (
+            "std::pair<at::Tensor, at::Tensor> f(at::Tensor x);",
+            "f: torch.library has no type for result std::pair<at::Tensor, at::Tensor>",
+        ),
         ("using at::Tensor;", "f: its declaration was not found"),
     ],
 )
