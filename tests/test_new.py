@@ -39,7 +39,12 @@ KINDS = {
         ("tests/rules/test_rules.py::test_every_file_is_loaded_and_described",),
     ),
     "cause": Kind(
-        ("abiscan/data/causes.json.gz", "abiscan/data/code_causes.json", "docs/diagnosis.md", "docs/causes/a-thing.md"),
+        (
+            "abiscan/data/causes.json.gz",
+            "abiscan/data/code_causes.json.gz",
+            "docs/diagnosis.md",
+            "docs/causes/a-thing.md",
+        ),
         {
             ("explain", "a-thing"): "TODO: what is wrong with the file beside the installed torch.",
             ("explain", "_ZN3c104cuda9SetDeviceEi", "--torch", "2.8.0"): "built-for-older-torch, high confidence",

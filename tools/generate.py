@@ -43,7 +43,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/causes.json.gz": cause_data.render,
     "abiscan/data/messages.json.gz": message_data.render,
-    "abiscan/data/code_causes.json": message_data.render_code_causes,
+    "abiscan/data/code_causes.json.gz": message_data.render_code_causes,
     "abiscan/data/packages.json.gz": package_data.render,
     "abiscan/data/inlined_calls.json": package_data.render_inlined_calls,
     "abiscan/data/mentions.json.gz": package_data.render_mentions,

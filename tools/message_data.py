@@ -1,4 +1,4 @@
-"""Generates `abiscan/data/messages.json.gz` and `code_causes.json`: the checked message catalogue as one file for
+"""Generates `abiscan/data/messages.json.gz` and `code_causes.json.gz`: the checked message catalogue as one file for
 `explain`, and the rows of causes that code finds as one for every command."""
 
 from __future__ import annotations

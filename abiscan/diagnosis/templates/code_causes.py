@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @cache
 def _stored_rows() -> dict[str, msgspec.Raw]:
     """Rows by id, decoded on use: a file needs few."""
-    return read_table("code_causes.json", dict[str, msgspec.Raw])
+    return read_table("code_causes.json.gz", dict[str, msgspec.Raw])
 
 
 @cache
