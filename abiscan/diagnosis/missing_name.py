@@ -113,9 +113,9 @@ class MissingName:
         return self.target_cuda.partition(".")[0]
 
     @property
-    def environment(self) -> Environment | None:
-        """The machine, if known."""
-        return self.knowledge.environment
+    def environment(self) -> Environment:
+        """What is known of the machine and the interpreter."""
+        return self.knowledge.environment or Environment()
 
     @property
     def log(self) -> LogFacts:
@@ -318,7 +318,7 @@ class MissingName:
         """The CPython that loads the file: from the file name, else of the environment; None if unknown."""
         if self.file.python is not None:
             return PythonVersion(*self.file.python)
-        here = None if self.environment is None else self.environment.python
+        here = self.environment.python
         return None if here is None else PythonVersion(here.major, here.minor)
 
     @functools.cached_property

@@ -222,5 +222,5 @@ def _variant_fix(missing: MissingName) -> str:
 
 def _several_torches(missing: MissingName) -> str:
     """The folders of the installed torches; empty for fewer than two."""
-    torches = () if missing.environment is None else missing.environment.torches
+    torches = missing.environment.torches
     return ", ".join(torches) if len(torches) > 1 else ""

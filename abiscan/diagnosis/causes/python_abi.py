@@ -28,7 +28,7 @@ def causes(missing: MissingName) -> Candidates:
     if not is_python_name(name):
         return
     system = missing.system
-    found, here = exported_by(name, system), _interpreter(missing)
+    found, here = exported_by(name, system), missing.environment.python
     elsewhere = () if found else systems_exporting(name)
     pythons, because = missing.knowledge.pythons, missing.knowledge.pythons_because
     library = missing.reference.library or ""
@@ -111,7 +111,7 @@ def _of_patch_release(missing: MissingName) -> Candidates | None:
     since = _SINCE_PATCH.get(missing.name)
     if since is None or missing.reference.link_time:
         return None
-    running, tagged = _interpreter(missing), missing.file.python
+    running, tagged = missing.environment.python, missing.file.python
     minor, _, patch = since.rpartition(".")
     if (running is not None and str(running) != minor) or (tagged is not None and f"{tagged[0]}.{tagged[1]}" != minor):
         return None
@@ -124,11 +124,6 @@ def _of_other_characters(missing: MissingName) -> Candidates | None:
     if width is None:
         return None
     return row_causes("python-2-of-other-characters", missing, symbol=missing.name, commands={"width": width[1]})
-
-
-def _interpreter(missing: MissingName) -> PythonVersion | None:
-    """The version of the interpreter that loads the file."""
-    return missing.environment.python if missing.environment is not None else None
 
 
 def _way_of_setting(found: Sequence[PythonVersion], pythons: Sequence[PythonVersion], missing: MissingName) -> str:

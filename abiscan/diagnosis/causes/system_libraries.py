@@ -103,8 +103,7 @@ def _two_glibcs(missing: MissingName) -> Candidates:
 
 def _defined_here(missing: MissingName) -> Sequence[str] | None:
     """The versions that the library of this machine defines; None if it was not read."""
-    soname, environment = (missing.reference.library or "").rsplit("/", 1)[-1], missing.environment
-    return None if environment is None or not soname else environment.symbol_versions.get(soname)
+    return missing.environment.symbol_versions.get((missing.reference.library or "").rsplit("/", 1)[-1])
 
 
 def _is_defined_here(missing: MissingName, wanted: str) -> bool:

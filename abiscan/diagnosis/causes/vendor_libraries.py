@@ -235,21 +235,17 @@ def _needs_vendor(missing: MissingName, vendor: Vendor) -> str | None:
 
 
 def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
-    environment = missing.environment
-    if environment is None:
-        return []
+    packages, libraries = missing.environment.packages, missing.environment.libraries
     found = [
         f"{name} {version}"
-        for name, version in sorted(environment.packages.items())
+        for name, version in sorted(packages.items())
         if vendor.distribution and name.startswith(vendor.distribution)
     ]
-    files = [path for soname, path in sorted(environment.libraries.items()) if vendor_of_library(soname) is vendor]
-    found_here = []
-    if found:
-        found_here.append("Installed: " + ", ".join(found) + ".")
-    if files:
-        found_here.append("On this machine: " + ", ".join(files[:4]) + ".")
-    return found_here
+    files = [path for soname, path in sorted(libraries.items()) if vendor_of_library(soname) is vendor]
+    return [
+        *([f"Installed: {', '.join(found)}."] if found else ()),
+        *([f"On this machine: {', '.join(files[:4])}."] if files else ()),
+    ]
 
 
 # torch.utils.cpp_extension.load, as of the operators of DeepSpeed.

@@ -20,7 +20,7 @@ def companion(values: Values, _missing: MissingName) -> str | None:
 def companion_version(values: Values, missing: MissingName) -> str | None:
     """The installed version."""
     package = companion(values, missing)
-    return None if package is None or missing.environment is None else missing.environment.packages.get(package)
+    return None if package is None else missing.environment.packages.get(package)
 
 
 def companion_torch(values: Values, missing: MissingName) -> str | None:
@@ -34,8 +34,8 @@ def torch_there(_values: Values, missing: MissingName) -> str | None:
     if missing.target is None:
         return None
     version = missing.target.version
-    installed = None if missing.environment is None else missing.environment.packages.get("torch")
-    return installed if installed is not None and installed.startswith(version) else version
+    installed = missing.environment.packages.get("torch", "")
+    return installed if installed.startswith(version) else version
 
 
 def torch_index(_values: Values, missing: MissingName) -> str | None:

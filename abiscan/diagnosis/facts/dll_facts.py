@@ -20,8 +20,7 @@ _IN_FOLDER_OF_TORCH = frozenset(("asmjit.dll", "fbgemm.dll"))
 def stated_cuda(_values: Values, missing: MissingName) -> str | None:
     """The CUDA release in the label of the torch of the text: a release on Windows has builds for several, and a
     version without a label is often a CPU build."""
-    stated = "" if missing.environment is None else missing.environment.packages.get("torch", "")
-    return cuda_release(stated.partition("+")[2]) or None
+    return cuda_release(missing.environment.packages.get("torch", "").partition("+")[2]) or None
 
 
 def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:

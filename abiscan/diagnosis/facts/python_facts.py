@@ -17,8 +17,7 @@ def module_of_checkout(values: Values, _missing: MissingName) -> bool:
 
 def is_this_python(values: Values, missing: MissingName) -> str | None:
     """`yes` if the interpreter is one of `for_python`, or at least `oldest_python`; `no` if it is another."""
-    here = None if missing.environment is None else missing.environment.python
-    for_python, oldest = values.get("for_python"), values.get("oldest_python")
+    here, for_python, oldest = missing.environment.python, values.get("for_python"), values.get("oldest_python")
     if here is None or (for_python is None and oldest is None):
         return None
     if oldest is not None:

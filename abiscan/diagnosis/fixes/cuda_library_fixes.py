@@ -138,22 +138,20 @@ def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
 
 def _of_two_releases(missing: MissingName, vendor: Vendor) -> list[str]:
     """The packages of the library for two releases of CUDA, which write one file; empty for fewer than two."""
-    packages = {} if missing.environment is None else missing.environment.packages
     of_library = re.compile(rf"{re.escape(vendor.distribution or '')}-cu\d{{2}}")
-    found = sorted(name for name in packages if of_library.fullmatch(name))
+    found = sorted(name for name in missing.environment.packages if of_library.fullmatch(name))
     return found if len(found) > 1 else []
 
 
 def _keep_one(missing: MissingName, packages: list[str]) -> str:
     """The commands that leave one of several packages, that of the target's CUDA or of the newest."""
-    versions_of = {} if missing.environment is None else missing.environment.packages
     keep = next((each for each in packages if each.endswith(f"-cu{missing.target_cuda_major}")), packages[-1])
     others = " ".join(each for each in packages if each != keep)
     folder = keep.removeprefix(_STEM).rpartition("-cu")[0]
     return (
         f"pip uninstall -y {others}  # both packages write nvidia/{folder}/lib: the last one installed is there\n"
-        f"pip install --force-reinstall --no-deps {keep}=={versions_of[keep]}  # the one that torch requires: "
-        "pip show torch"
+        f"pip install --force-reinstall --no-deps {keep}=={missing.environment.packages[keep]}  "
+        "# the one that torch requires: pip show torch"
     )
 
 

@@ -68,8 +68,7 @@ def newest_torch_with_hip(missing: MissingName) -> str:
 
 def lacks_cuda(name: str, missing: MissingName) -> bool:
     """Whether a library is of CUDA, and the GPU is AMD's or Hygon's; not if the named torch is for CUDA."""
-    packages = {} if missing.environment is None else missing.environment.packages
-    if not is_for_hip(missing) or "+cu" in (packages.get("torch") or ""):
+    if not is_for_hip(missing) or "+cu" in missing.environment.packages.get("torch", ""):
         return False
     vendor = vendor_of_library(name)
     return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)

@@ -56,8 +56,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     newest_python = max(with_wheels(ranges.last), default=None)
     if newest_python is None or newest_python >= _MAINTAINED:
         return command
-    python = missing.environment.python if missing.environment is not None else None
-    if python is not None and python > newest_python:
+    if missing.environment.python is not None and missing.environment.python > newest_python:
         return None
     return f"{command}  # no wheels for Python > {newest_python}"
 

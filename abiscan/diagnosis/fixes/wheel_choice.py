@@ -226,7 +226,7 @@ def _for_own_release(commands: tuple[str, ...], version: str, variant: str, name
 def for_other_python(package: Package, missing: MissingName) -> MissingName | None:
     """The same with the newest CPython that a wheel for the target's torch is for, if the wheels with code for the GPU
     are for other CPythons than that of the text."""
-    environment, target = missing.environment, missing.target
+    environment, target = missing.knowledge.environment, missing.target
     if environment is None or target is None or (here := missing.loading_python) is None:
         return None
     for wheels in rows_of(package, missing):

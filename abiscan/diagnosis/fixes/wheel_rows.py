@@ -245,7 +245,4 @@ def platform_of(missing: MissingName) -> str:
         return missing.knowledge.machine
     if "aarch64" in path:
         return "linux_aarch64"
-    environment = missing.environment
-    if environment is not None and environment.platform:
-        return environment.platform
-    return f"linux_{missing.knowledge.machine}"
+    return missing.environment.platform or f"linux_{missing.knowledge.machine}"

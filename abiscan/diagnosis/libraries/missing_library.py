@@ -136,6 +136,6 @@ def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidate
 
 
 def _python(name: str, version: str, missing: MissingName) -> Candidates:
-    here = None if missing.environment is None else missing.environment.python
+    here = missing.environment.python
     relation = "" if here is None else "same" if str(here) == version else "other"
     yield from row_causes("libpython-missing", missing, library=name, version=version, relation=relation)

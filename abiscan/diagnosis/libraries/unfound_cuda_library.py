@@ -91,8 +91,7 @@ def causes_for_cuda(
 
 def _installed_others(vendor: Vendor, major: str | None, missing: MissingName) -> tuple[str, ...]:
     """Files of the same library with another number that are installed."""
-    environment = missing.environment
-    known = {*(() if environment is None else environment.libraries), *missing.log.library_files}
+    known = {*missing.environment.libraries, *missing.log.library_files}
     return tuple(sorted(s for s in known if vendor_of_library(s) is vendor and _is_other(s, major)))
 
 
@@ -310,12 +309,12 @@ def _has_cudnn_9(missing: MissingName) -> bool:
 
 def _installed_beside(library: CudaLibrary) -> str:
     """NVIDIA's package with a library, if the text lists it; empty otherwise."""
-    environment, vendor, major = library.missing.environment, library.vendor, library.major
-    if environment is None or major is None:
+    vendor, major, packages = library.vendor, library.major, library.missing.environment.packages
+    if major is None:
         return ""
     known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
     wanted = {re.split(r"[<>=]", each)[0] for each in known if each}
-    return next((each for each in environment.packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
+    return next((each for each in packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
 
 
 def _needed_by_torch(library: CudaLibrary, evidence: tuple[str, ...]) -> Iterable[Candidate]:

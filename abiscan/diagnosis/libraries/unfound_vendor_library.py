@@ -32,8 +32,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         # A name with a version is needed by a linked library, and belongs in its directory.
         yield from causes_at_link_time(name, vendor, missing)
         return
-    environment = missing.environment
-    here = (None if environment is None else environment.libraries.get(name)) or missing.log.library_files.get(name)
+    here = missing.environment.libraries.get(name) or missing.log.library_files.get(name)
     evidence: list[str] = [_not_found(name, missing)]
     if here is not None:
         evidence.append(f"It is installed at {here}, which is not in the search path of this file.")
@@ -112,7 +111,7 @@ def _not_found(name: str, missing: MissingName) -> str:
     without a message."""
     if missing.reference.bare:
         return f"A file that needs {name} loads only if the loader finds it."
-    if missing.file.facts is None or missing.environment is not None:
+    if missing.file.facts is None or missing.knowledge.environment is not None:
         return f"The loader did not find {name}."
     exports = missing.knowledge.exports
     other = None if exports is None else other_version_provided(name, exports.provided_libraries)

@@ -15,17 +15,6 @@ holds; None if it is unknown."""
 FactOfName = Callable[[MissingName], str | bool | None]
 
 
-def _pinned_torch(missing: MissingName) -> str:
-    """The target's torch for pip: `torch==2.6.0`, or `torch` if it is unknown."""
-    return "torch" if missing.target is None else f"torch=={missing.target.version}"
-
-
-def _python(missing: MissingName) -> str | None:
-    """The interpreter: `3.12`."""
-    here = None if missing.environment is None else missing.environment.python
-    return None if here is None else str(here)
-
-
 _OF_NAME: Final[Mapping[str, FactOfName]] = {
     "shown_name": lambda missing: missing.shown,
     "exported_text": lambda missing: missing.exported_text,
@@ -37,9 +26,11 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     "target_cuda": lambda missing: missing.target_cuda,
     # If it is a CUDA build.
     "target_torch": lambda missing: missing.target_cuda and missing.target_label,
-    "pinned_torch": _pinned_torch,
+    # For pip: `torch==2.6.0`, or `torch` if it is unknown.
+    "pinned_torch": lambda missing: "torch" if missing.target is None else f"torch=={missing.target.version}",
     "torch_from_source": lambda missing: missing.knowledge.target_from_source,
-    "python": _python,
+    # The interpreter: `3.12`.
+    "python": lambda missing: str(missing.environment.python or ""),
     # The commands that build the file of the error from source.
     "rebuild_file": extension_fixes.rebuild,
     # The commands that install torch's GPU build, or the extension for its CPU build.
