@@ -6,11 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.cause_catalogue import title
-from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.libraries import missing_library
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
@@ -18,12 +16,11 @@ from abiscan.diagnosis.readings import answer_messages
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
-from abiscan.diagnosis.readings.question import FileFacts, Question, final_causes
+from abiscan.diagnosis.readings.question import Question, final_causes
 from abiscan.diagnosis.readings.subject_readers import location_of
 from abiscan.diagnosis.readings.symbol_answer import answer_symbol
 from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.symbol_causes import causes_of
-from abiscan.mangling import Demangler
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.platforms import machines_naming
@@ -35,13 +32,11 @@ from abiscan.ownership.vendors import vendor_of, vendor_of_library
 _Found = FoundSubject | FoundMessage
 
 
-def answer_found(
-    found: Iterable[_Found], knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
-) -> tuple[Subject, ...]:
+def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, ...]:
     """Explain what a reading of a text found, without what repeats or follows from other parts of it."""
     found = tuple(found)
     unfound = tuple(each.text for each in found if isinstance(each, LibrarySubject) and each.by_ldd)
-    question = Question(knowledge, needed_by, file_facts, Demangler(), unfound)
+    question = replace(question, unfound=unfound)
     answered: dict[tuple[str, ...], tuple[_Found, Subject]] = {}
     for each in _without_repeated_symbols(_without_torch_of_ldd(found)):
         subject = _ANSWERS[type(each)](each, question)
@@ -135,7 +130,7 @@ def _names_of(found: SymbolSubject) -> tuple[str, ...]:
 
 
 def _library(found: LibrarySubject, question: Question) -> Subject:
-    file = msgspec.structs.replace(question.referring_file(found.needed_by), importer=found.importer or "")
+    file = replace(question.referring_file(found.needed_by), importer=found.importer or "")
     bare = found.message is None and not file.path
     reference = Reference(found.text, link_time=found.by_linker, bare=bare)
     machines = machines_naming(found.text)
@@ -152,14 +147,16 @@ def _library(found: LibrarySubject, question: Question) -> Subject:
     best = ranked(causes)
     untitled = not best or best[0].cause is CauseId.LIBRARY_MISSING
     problem = "" if untitled else title(best[0].cause, knowledge.target)
-    return replace(_subject(found, best, owner_of_library(found.text), missing), title=problem)
+    subject = _subject(found.kind, best, owner_of_library(found.text), missing)
+    return replace(subject, title=problem, location=found.location, message=found.message)
 
 
 def _version(found: VersionSubject, question: Question) -> Subject:
     reference = Reference(found.text, found.library, found.text)
     missing = MissingName(reference, question.knowledge, question.referring_file(found.needed_by))
     owner = owner_of_version(found.text, found.library or found.text)
-    return _subject(found, causes_of(missing), owner or Owner.OTHER, missing)
+    subject = _subject(found.kind, causes_of(missing), owner or Owner.OTHER, missing)
+    return replace(subject, location=found.location, message=found.message)
 
 
 def _message(found: FoundMessage, question: Question) -> Subject:
@@ -169,35 +166,15 @@ def _message(found: FoundMessage, question: Question) -> Subject:
     missing = MissingName(reference, question.knowledge, file)
     computed = (cause for name in found.answer.computed for cause in COMPUTED_CAUSES[name](missing))
     causes = ranked((*computed, *answer_messages.candidates(found, missing)))
-    return Subject(
-        text,
-        kind,
-        None,
-        None,
-        DemangledBy.NONE,
-        found.answer.owner,
-        None,
-        final_causes(causes, missing),
-        needed_by=file.path or None,
-        location=location_of(found.values),
-        message=found.message.id,
-    )
+    subject = _subject(kind, causes, found.answer.owner, missing)
+    return replace(subject, location=location_of(found.values), message=found.message.id)
 
 
-def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, missing: MissingName) -> Subject:
-    return Subject(
-        found.text,
-        found.kind,
-        None,
-        None,
-        DemangledBy.NONE,
-        owner,
-        None,
-        final_causes(causes, missing),
-        needed_by=missing.file.path or None,
-        location=found.location,
-        message=found.message,
-    )
+def _subject(kind: SubjectKind, causes: Iterable[Candidate], owner: Owner | None, missing: MissingName) -> Subject:
+    """The answer for a name that is no symbol."""
+    name, file = missing.reference.name, missing.file.path or None
+    final = final_causes(causes, missing)
+    return Subject(name, kind, None, None, DemangledBy.NONE, owner, None, final, needed_by=file)
 
 
 _ANSWERS: Final[Mapping[type, Callable[[Any, Question], Subject | None]]] = {

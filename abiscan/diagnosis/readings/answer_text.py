@@ -21,7 +21,7 @@ from abiscan.diagnosis.readings.find_messages import find_plain_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.readings.mentioned_names import mentioned_names, stated_symptoms
-from abiscan.diagnosis.readings.question import FileFacts
+from abiscan.diagnosis.readings.question import FileFacts, Question
 from abiscan.diagnosis.readings.read_text import ReadText
 from abiscan.diagnosis.readings.stated_requirements import stated_requirements
 from abiscan.diagnosis.text.name_tokens import mangled_names
@@ -32,20 +32,6 @@ from abiscan.model.subject import Subject, SubjectKind
 _MOST_NAMES: Final = 50
 
 _OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
-
-
-class Inquiry(Struct, frozen=True):
-    """A text, and what is known beside it.
-
-    Attributes:
-        needed_by: the file with the error, if the text names none.
-        file_facts: facts of a file by its name, if the file is here.
-    """
-
-    read: ReadText
-    knowledge: Knowledge
-    needed_by: str | None
-    file_facts: FileFacts | None
 
 
 class TextReading(Struct, frozen=True):
@@ -59,39 +45,39 @@ class TextReading(Struct, frozen=True):
     """
 
     name: str
-    find: Callable[[Inquiry], Iterable[FoundSubject | FoundMessage]]
-    when: Callable[[Inquiry, tuple[Subject, ...]], bool]
+    find: Callable[[Question], Iterable[FoundSubject | FoundMessage]]
+    when: Callable[[Question, tuple[Subject, ...]], bool]
     is_sure: bool = True
 
 
-def has_no_answer(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+def has_no_answer(question: Question, answered: tuple[Subject, ...]) -> bool:
     """No subject has an answer."""
     return not answered
 
 
-def is_typed_text(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+def is_typed_text(question: Question, answered: tuple[Subject, ...]) -> bool:
     """A person wrote the text, and not a program."""
-    return is_typed(inquiry.read.text)
+    return is_typed(question.read.text)
 
 
-def has_no_name(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+def has_no_name(question: Question, answered: tuple[Subject, ...]) -> bool:
     """No symbol, library or version has an answer."""
     return not any(subject.kind in _OF_NAMES for subject in answered)
 
 
-def is_typed_without_name(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+def is_typed_without_name(question: Question, answered: tuple[Subject, ...]) -> bool:
     """A person wrote the text, and it has no answer about a name."""
-    return is_typed_text(inquiry, answered) and has_no_name(inquiry, answered)
+    return is_typed_text(question, answered) and has_no_name(question, answered)
 
 
-def has_names_of_identifiers(inquiry: Inquiry, answered: tuple[Subject, ...]) -> bool:
+def has_names_of_identifiers(question: Question, answered: tuple[Subject, ...]) -> bool:
     """All that is found are identifiers in sentences, and a person also wrote their mangled names, which are more
     exact; a name that torch exports may be what nm shows instead."""
-    read = inquiry.read
+    read = question.read
     if not read.found or not is_typed(read.text) or not all(isinstance(each, FoundMessage) for each in read.found):
         return False
     written = (name for _, name in mangled_names(read.text, _MOST_NAMES))
-    names = [name for name in written if not pasted_names.is_known(name, inquiry.knowledge)]
+    names = [name for name in written if not pasted_names.is_known(name, question.knowledge)]
     words = [each.message.anchors for each in read.found if isinstance(each, FoundMessage)] if names else []
     return bool(names) and all(
         any(f"{len(word)}{word}" in name for word in anchors for name in names) for anchors in words
@@ -101,37 +87,37 @@ def has_names_of_identifiers(inquiry: Inquiry, answered: tuple[Subject, ...]) ->
 READINGS: Final = (
     TextReading(
         "mangled names beside their identifiers",
-        lambda inquiry: bare_names(inquiry.read.text, inquiry.knowledge, sure=False),
+        lambda question: bare_names(question.read.text, question.knowledge, sure=False),
         has_names_of_identifiers,
     ),
-    TextReading("messages, as programs print them", lambda inquiry: inquiry.read.found, has_no_answer),
-    TextReading("messages in plain form", lambda inquiry: find_plain_messages(inquiry.read.text), is_typed_text),
+    TextReading("messages, as programs print them", lambda question: question.read.found, has_no_answer),
+    TextReading("messages in plain form", lambda question: find_plain_messages(question.read.text), is_typed_text),
     TextReading(
         "requirements that sentences state",
-        lambda inquiry: stated_requirements(inquiry.read.text, inquiry.knowledge),
+        lambda question: stated_requirements(question.read.text, question.knowledge),
         has_no_name,
         is_sure=False,
     ),
     TextReading(
         "names without a message",
-        lambda inquiry: bare_names(inquiry.read.text, inquiry.knowledge, sure=inquiry.needed_by is not None),
+        lambda question: bare_names(question.read.text, question.knowledge, sure=question.needed_by is not None),
         has_no_answer,
     ),
     TextReading(
         "what does not fit its torch",
-        lambda inquiry: unfit_pairs(inquiry.read.text, inquiry.knowledge),
+        lambda question: unfit_pairs(question.read.text, question.knowledge),
         has_no_name,
         is_sure=False,
     ),
     TextReading(
         "names beside words of failure",
-        lambda inquiry: mentioned_names(inquiry.read.text),
+        lambda question: mentioned_names(question.read.text),
         is_typed_without_name,
         is_sure=False,
     ),
     TextReading(
         "failures in people's words",
-        lambda inquiry: stated_symptoms(inquiry.read.text),
+        lambda question: stated_symptoms(question.read.text),
         has_no_answer,
         is_sure=False,
     ),
@@ -142,11 +128,11 @@ def answer(
     read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
     """Explain every subject of a text, in its order, without duplicates."""
-    inquiry = Inquiry(read, knowledge, needed_by, file_facts)
+    question = Question(read, knowledge, needed_by, file_facts)
     answered: tuple[Subject, ...] = ()
     for reading in READINGS:
-        if _is_weak(answered) and reading.when(inquiry, answered):
-            other = answer_found(reading.find(inquiry), knowledge, needed_by, file_facts)
+        if _is_weak(answered) and reading.when(question, answered):
+            other = answer_found(reading.find(question), question)
             if not reading.is_sure:
                 other = tuple(_unsure(subject) for subject in other if subject.causes)
             if not answered or not _is_weak(other):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from abiscan.diagnosis.fixes.extension_fixes import without_build_first
@@ -14,6 +14,7 @@ from abiscan.diagnosis.fixes.windows_commands import for_windows
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.readings.read_text import ReadText
 from abiscan.diagnosis.reference import ReferringFile
 from abiscan.mangling import Demangler
 from abiscan.model.cause import Cause
@@ -24,18 +25,20 @@ FileFacts = Callable[[str], SharedObject | None]
 
 
 class Question(Struct, frozen=True):
-    """The facts for the subjects of one text.
+    """A text, and what is known beside it.
 
     Attributes:
-        needed_by: the file that the whole text is about.
+        needed_by: the file that the whole text is about, if it names none.
+        file_facts: facts of a file by its name, if the file is here.
         unfound: libraries that `ldd` did not find.
     """
 
+    read: ReadText
     knowledge: Knowledge
     needed_by: str | None
     file_facts: FileFacts | None
-    demangler: Demangler
-    unfound: tuple[str, ...]
+    demangler: Demangler = field(default_factory=Demangler)
+    unfound: tuple[str, ...] = ()
 
     def referring_file(self, needed_by: str | None) -> ReferringFile:
         """The file in a message or the text, with its facts if it can be read."""
