@@ -52,7 +52,7 @@ def diagnose(
             bound,
             _library_causes(bound, absent)
             or _prefer_absent_library(bound, _candidates(referring, bound, knowledge), absent)
-            if _is_open(bound)
+            if bound.status.may_be_unresolved
             else (),
         )
         for bound in imports
@@ -70,10 +70,6 @@ def diagnose(
         },
         _groups(settled, {soname: found[0] for soname, found in absent.items() if found}, knowledge),
     )
-
-
-def _is_open(bound: CheckedImport) -> bool:
-    return bound.status.may_be_unresolved
 
 
 def _candidates(file: ReferringFile, bound: CheckedImport, knowledge: Knowledge) -> tuple[Candidate, ...]:

@@ -249,13 +249,8 @@ class MissingName:
             return f"No known torch build for macOS exports it; {linux}."
         if self.is_of_linux_alone:
             return f"No known torch build for macOS exports it; those for Linux do in torch {self.exported_in.text()}."
-        return f"{self.shown} is exported by torch {self._ranges_with_libraries()}."
-
-    def _ranges_with_libraries(self) -> str:
-        """`1.1.0-1.11.0 in libc10.so and 2.9.0-2.15.0 in libtorch_nvshmem.so`; a common library once."""
-        return " and ".join(
-            f"{spans.text()} in {names[0]}" if names else spans.text() for spans, names in self.exporters
-        )
+        ranges = (f"{spans.text()} in {names[0]}" if names else spans.text() for spans, names in self.exporters)
+        return f"{self.shown} is exported by torch {' and '.join(ranges)}."
 
     @functools.cached_property
     def exporters(self) -> tuple[tuple[ReleaseRanges, tuple[str, ...]], ...]:

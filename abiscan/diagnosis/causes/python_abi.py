@@ -43,7 +43,7 @@ def causes(missing: MissingName) -> Candidates:
         return
     if (of_library := python_of_dll(library)) is not None:
         pythons, because = (of_library,), f"the file imports it from {library}"
-    known, tagged = known_versions(system), missing.file.python
+    known, tagged, base = known_versions(system), missing.file.python, missing.file.base_name
     in_every_python3 = set(found) >= {version for version in known if version.major == 3}
     kind, score = _evidence(found, here if here in known else None, pythons, in_every_python3)
     is_exported_here = here is None or here in found
@@ -75,13 +75,9 @@ def causes(missing: MissingName) -> Candidates:
         because=because,
         linking=missing.reference.link_time,
         elsewhere=" and ".join(each.shown for each in elsewhere),
-        by_program=in_every_python3 and is_exported_here and _may_be_of_program(missing.file.base_name),
+        # A program without Python may load the file, or the message names none.
+        by_program=in_every_python3 and is_exported_here and (not base or base.startswith("libtorch_python")),
     )
-
-
-def _may_be_of_program(file: str) -> bool:
-    """Whether a program without Python may load the file, or the message names none."""
-    return not file or file.startswith("libtorch_python")
 
 
 def _evidence(

@@ -195,16 +195,13 @@ def _without_identifiers(mangled: str) -> str:
 
 def _of_clang(missing: MissingName, name: str) -> str:
     libtorch = "The older Clang that compiled libtorch for macOS" if missing.macho else "GCC, the compiler of libtorch,"
-    return f"Compiled by {_compiler(name)}, which mangles the parameters of this template (Tn...). {libtorch} does not."
+    compiler = "nvcc with Clang 18 or later as its host compiler" if "sr4__T" in name else "Clang 18 or later"
+    return f"Compiled by {compiler}, which mangles the parameters of this template (Tn...). {libtorch} does not."
 
 
 def _is_of_macos(missing: MissingName) -> bool:
     """Whether the related exports are of builds for macOS."""
     return system_of(missing.knowledge.machine) is OperatingSystem.MACOS
-
-
-def _compiler(name: str) -> str:
-    return "nvcc with Clang 18 or later as its host compiler" if "sr4__T" in name else "Clang 18 or later"
 
 
 def _where(forms: Sequence[RelatedExport]) -> tuple[str, bool]:

@@ -93,7 +93,7 @@ def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
         and (first is None or at >= first)
         and (last is None or at <= last)
     )
-    return ".".join((cuda or "").split(".")[:2]) if stated and fits else None
+    return cuda if stated and fits else None
 
 
 def torch_lacks_gpu(values: Values, missing: MissingName) -> bool:

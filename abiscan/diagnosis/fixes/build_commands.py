@@ -55,9 +55,10 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     notes = _compiler_notes(built, missing) if gpu else []
     if gpu and not missing.target_cuda and _FORCE_CUDA in environment and not gpu_vendor_of(missing):
         notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
-    if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
-        notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
     if missing.target is None:
+        with_releases = (each for each in built if any(wheels_by_id()[row].releases for row in each.wheels))
+        if of_release := [each.name for each in with_releases if each.sdist]:
+            notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
         of_torch = [each for each in built if not each.sdist and each.name in companions.COMPANIONS]
         notes += _note_on_branches([each for each in of_torch if not release_to_build(each, missing)])
     sources = [_source_of(each, missing) for each in built]
@@ -252,10 +253,6 @@ def _release_for(package: Package, torch: str) -> str:
             return last
     rows = (wheels_by_id()[each] for each in package.wheels)
     return next(filter(None, (newest_entry(row.releases, release) for row in rows)), "")
-
-
-def _has_releases(package: Package) -> bool:
-    return any(wheels_by_id()[each].releases for each in package.wheels)
 
 
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.cuda_exports import Exporting, driver_since, exporting
+from abiscan.ownership.cuda_exports import driver_since, exporting
 from abiscan.ownership.vendor_row import Vendor
 from abiscan.ownership.vendors import cuda_since
 
@@ -45,7 +45,8 @@ def release_evidence(missing: MissingName, vendor: Vendor) -> ReleaseEvidence | 
         return ReleaseEvidence(older, mismatch=0.82)
     if len(found.having) == len(found.known):
         return ReleaseEvidence(f"Every known release of {vendor.product} ({every}) exports it; older ones may not.")
-    return ReleaseEvidence(f"Of the known releases ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
+    spans = ReleaseRanges.of_known(found.known, set(found.having).__contains__).text()
+    return ReleaseEvidence(f"Of the known releases ({every}), {counted} {spans} exports it.", mismatch=0.78)
 
 
 def exported_since(missing: MissingName, vendor: Vendor) -> str | None:
@@ -55,7 +56,3 @@ def exported_since(missing: MissingName, vendor: Vendor) -> str | None:
     if found is None or not 0 < len(found.having) < len(found.known):
         return None
     return found.having[0] if found.known[-len(found.having) :] == found.having else None
-
-
-def _spans(found: Exporting, counted: str) -> str:
-    return f"{counted} {ReleaseRanges.of_known(found.known, set(found.having).__contains__).text()}"

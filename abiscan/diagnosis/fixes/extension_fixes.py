@@ -277,8 +277,13 @@ def check_others(missing: MissingName) -> tuple[str, ...]:
 @kept_for_file
 def reinstall(missing: MissingName) -> tuple[str, ...]:
     """The ways to get the extension for the installed torch: its wheel, else a build."""
-    is_other = is_of_android(missing) or find_program(missing) is not None or _is_not_replaced(missing)
-    known = None if is_other else package_commands.find_package(missing)
+    # `pip install` leaves the loaded file as it is.
+    stays = compile_again(missing) is not None or _source_tree(missing) is not None
+    known = (
+        None
+        if is_of_android(missing) or find_program(missing) is not None or stays
+        else package_commands.find_package(missing)
+    )
     ways = () if known is None else package_commands.install(known, missing)
     if known is not None and missing.log.built_packages and ways == (build_commands.build(known, missing),):
         return (rebuild(missing), *check_others(missing))
@@ -296,11 +301,6 @@ def reinstall(missing: MissingName) -> tuple[str, ...]:
 def uninstall(package: Package) -> str:
     """The command that removes a package, with the one that only refers to its build for torch."""
     return f"pip uninstall -y {' '.join(dict.fromkeys((package.name.removesuffix('-torch'), package.name)))}"
-
-
-def _is_not_replaced(missing: MissingName) -> bool:
-    """Whether `pip install` leaves the loaded file as it is."""
-    return compile_again(missing) is not None or _source_tree(missing) is not None
 
 
 def _source_tree(missing: MissingName) -> SourceTree | None:

@@ -30,7 +30,7 @@ _LONGEST: Final = 3  # numbers of a release; a tuple of OpenMMLab has three more
 
 def read_range(text: str) -> str:
     """A version specifier for the range; empty if the text has no release."""
-    text = _TUPLE.sub(_joined, text)
+    text = _TUPLE.sub(lambda found: ".".join(re.findall(r"\d+", found[1])[:_LONGEST]), text)
     compared = _COMPARISON.findall(text)
     if compared:
         return ",".join(_compared(sign, number) for sign, number in compared)
@@ -94,10 +94,6 @@ def _specifiers(wanted: str) -> SpecifierSet | None:
         return read_specifiers(wanted)
     except InvalidDependency:
         return None
-
-
-def _joined(found: re.Match[str]) -> str:
-    return ".".join(re.findall(r"\d+", found[1])[:_LONGEST])
 
 
 def _compared(sign: str, number: str) -> str:

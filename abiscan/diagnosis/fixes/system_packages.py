@@ -68,7 +68,9 @@ def install_file(name: str, *, jetson: bool = False) -> tuple[str, ...]:
         return (row.jetson,)
     macos = name.endswith(".dylib")
     if row is None:
-        return () if macos or ".so" not in name else (_search(name),)
+        search = f"apt-get install -y apt-file && apt-file update && apt-file search {name}"
+        other = f"  # its package in Debian, Ubuntu; Fedora: dnf provides '*/{name}'"
+        return () if macos or ".so" not in name else (search + other,)
     if macos and row.pip and row.conda and not row.brew:
         # Homebrew has no formula for Intel's libraries.
         return (f"{_CONDA} {row.conda}", f"or: pip install {row.pip}")
@@ -116,10 +118,3 @@ def _with(packages: str, major: str | None) -> str:
     if major is None:
         return packages.replace("=={major}.*", "").replace("{major}", "")
     return packages.replace("{major}", major)
-
-
-def _search(name: str) -> str:
-    return (
-        f"apt-get install -y apt-file && apt-file update && apt-file search {name}  # its package in Debian, Ubuntu; "
-        f"Fedora: dnf provides '*/{name}'"
-    )

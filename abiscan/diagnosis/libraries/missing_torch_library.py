@@ -127,7 +127,11 @@ def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
             yield 0.5, candidate
     elif search.accelerator:
         yield _not_in_cpu_build(search)
-    elif target is None and not search.at_link_time and not search.of_program and _stands_behind(search.name, missing):
+    elif (
+        target is None
+        and search.name in _SPLIT
+        and not (search.at_link_time or search.of_program or missing.file.facts)
+    ):
         # Of 240 published extensions that need it, 236 need another torch library first.
         text = (
             "The loader reports the first library that it does not find, and most extensions need another torch "
@@ -301,11 +305,6 @@ def _stands_behind_base(name: str, missing: MissingName) -> bool:
         return True
     needed = list(missing.file.needed)
     return name in needed and any(is_torch_library(before) for before in needed[: needed.index(name)])
-
-
-def _stands_behind(name: str, missing: MissingName) -> bool:
-    """Whether a library from after torch's split follows another one, in a file that was not read."""
-    return name in _SPLIT and missing.file.facts is None
 
 
 def _is_before(version: str, first: str) -> bool:

@@ -179,7 +179,7 @@ def _name_of_line(line: str) -> tuple[int, str, str | None]:
         if _is_other(name) or is_module_of_package(name) or before.endswith(_MODULES):
             continue
         shaped = "_" in name or "." in name
-        said = _is_called(found) if shaped else _is_marked(found)
+        said = bool(found["kind"] or found["behind"]) if shaped else _is_marked(found)
         record = re.search(RECORD, name) is not None
         # A function of aiter may follow "in" and "from", too: its files and modules have other names.
         placed = before.endswith(_PLACES) and "aiter" not in line
@@ -197,14 +197,9 @@ def _is_other(name: str) -> bool:
     return any(pattern_of(fact).fullmatch(name) for fact in ("other_name", "name_of_object"))
 
 
-def _is_called(found: re.Match[str]) -> bool:
-    """Whether a sentence calls a name with a dot or an underscore a function."""
-    return bool(found["kind"] or found["behind"])
-
-
 def _is_marked(found: re.Match[str]) -> bool:
-    """The same of a word, which may be another one of the sentence: `"fwd" function`, `fwd()`, but not `call
-    function`."""
+    """Whether a sentence calls a word a function, and not another one of its words: `"fwd" function`, `fwd()`, but not
+    `call function`."""
     if found["kind"] and not found["kind"].isascii() and re.match(r" ?[A-Za-z]", found.string[found.end() :]) is None:
         return True
     marks = tuple("`'\":=\uff1a")

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis.facts.computed_facts import FACTS
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.templates.templates import PLACE, PlaceValues, fill_causes
 from abiscan.model.cause import CauseId
@@ -22,6 +23,11 @@ def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
     if text or not answer.text:
         return text or found.quote, answer.kind
     return found.quote, SubjectKind.RUNTIME_ERROR
+
+
+def is_of_text(found: FoundSubject | FoundMessage) -> bool:
+    """Whether it is about the text as a whole, in however many words."""
+    return isinstance(found, FoundMessage) and found.answer.only_alone
 
 
 def candidates(found: FoundMessage, missing: MissingName) -> Candidates:

@@ -75,15 +75,10 @@ def _without_repeated_symbols(found: Sequence[_Found]) -> Iterator[_Found]:
         yield each
 
 
-def _is_of_text(found: _Found) -> bool:
-    """Whether it is about the text as a whole, in however many words."""
-    return isinstance(found, FoundMessage) and found.answer.only_alone
-
-
 def _key(found: _Found, subject: Subject) -> tuple[str, ...]:
     """What two findings of one subject have in common."""
     if isinstance(found, FoundMessage):
-        if _is_of_text(found):
+        if found.answer.only_alone:
             return subject.kind, found.answer.id
         return subject.kind, subject.mangled or subject.text, str(found.position)
     return subject.kind, subject.mangled or subject.text, "".join(found.key[2:])
@@ -92,7 +87,7 @@ def _key(found: _Found, subject: Subject) -> tuple[str, ...]:
 def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tuple[_Found, Subject]]:
     """Leave out answers about the whole text: beside any other answer; if there is none, those with low confidence (the
     last line of a failed build has less than any other message), and those with commands that another has, too."""
-    others = [pair for pair in answered if not _is_of_text(pair[0])]
+    others = [pair for pair in answered if not answer_messages.is_of_text(pair[0])]
     if others:
         return others
     sure = [

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
 from abiscan.diagnosis.catalogue.message_row import Message
-from abiscan.diagnosis.readings.answer_messages import subject_of
+from abiscan.diagnosis.readings.answer_messages import is_of_text, subject_of
 from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage, compiled, found_message, match_messages
 from abiscan.diagnosis.readings.subject_readers import read_subject
@@ -55,11 +55,7 @@ def find_plain_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     whole = unwrapped(plain)
     if found or whole == plain:
         return found
-    return tuple(each for each in _find(whole, lower(whole), plain=True) if not _is_about_all(each))
-
-
-def _is_about_all(found: FoundSubject | FoundMessage) -> bool:
-    return isinstance(found, FoundMessage) and found.answer.only_alone
+    return tuple(each for each in _find(whole, lower(whole), plain=True) if not is_of_text(each))
 
 
 def _is_of_people(found: FoundSubject | FoundMessage) -> bool:

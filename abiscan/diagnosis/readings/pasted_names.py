@@ -152,7 +152,11 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
             f"{'::'.join(entity)}. Copy the whole symbol again."
         )
         return Spelled(name, (_made_up(entity),), exact=False, shown=name, notes=(note,))
-    return Spelled(name, (name,), notes=(_malformed(name),))
+    note = (
+        f"{name[:80]} is not a valid mangled name: it may be truncated, as in many error messages and titles. Copy the "
+        f"whole symbol again."
+    )
+    return Spelled(name, (name,), notes=(note,))
 
 
 def _is_there(name: str, history: SymbolHistory, knowledge: Knowledge) -> bool:
@@ -178,13 +182,6 @@ def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
     if parts and name[at : at + 2] in _STRUCTORS:
         parts.append(parts[-1] if name[at] == "C" else f"~{parts[-1]}")
     return tuple(parts) if parts and all(IDENTIFIER.fullmatch(part) for part in parts) else None
-
-
-def _malformed(name: str) -> str:
-    return (
-        f"{name[:80]} is not a valid mangled name: it may be truncated, as in many error messages and titles. Copy the "
-        f"whole symbol again."
-    )
 
 
 def is_known(name: str, knowledge: Knowledge) -> bool:

@@ -189,7 +189,8 @@ def _quoted(text: str, at: int) -> NameToken | None:
     if version is None and (found := _VERSION.match(behind)) is not None:
         version = found[1] or found[2]
     closed = end < len(text)
-    whole = name if closed and _is_demangled_text(name) else token.name
+    is_demangled = _begins_demangled(name, 0) or name.startswith(DEMANGLED_LEADS)
+    whole = name if closed and is_demangled else token.name
     return NameToken(whole, version, end + 1, closed)
 
 
@@ -292,10 +293,6 @@ def _goes_on(text: str, at: int, closed: bool) -> bool:
         return False
     word = text[at : at + 256].split(" ", 1)[0]
     return word in _BESIDE or "::" in word or word.startswith(("operator", "*", "&"))
-
-
-def _is_demangled_text(text: str) -> bool:
-    return _begins_demangled(text, 0) or text.startswith(DEMANGLED_LEADS)
 
 
 def is_plain_word(name: str) -> bool:

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, packages_by_name
-from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, matches_in_order, pattern_of
 
 # Words for other packages than torch that are none of the catalogue.
@@ -60,7 +59,8 @@ def find_source_release(text: str) -> str | None:
 @lru_cache(maxsize=4)
 def built_packages(text: str) -> tuple[str, ...]:
     """The packages of the catalogue in a text that pip can build for a torch, in order, without torch itself."""
-    return tuple(name for name in named_packages(text) if _is_built(packages_by_name()[name]))
+    known = map(packages_by_name().__getitem__, named_packages(text))
+    return tuple(each.name for each in known if each.sdist or each.repository or each.guide)
 
 
 def named_packages(text: str) -> tuple[str, ...]:
@@ -97,10 +97,6 @@ def _named_by_parts(text: str) -> tuple[str, ...]:
     parts = list(itertools.islice(matches("part_of_geometric", text), _MOST))
     names = tuple(dict.fromkeys(f"torch-{each['part']}" for each in parts))
     return names if len(names) > 1 or any(each["prebuilt"] for each in parts) else ()
-
-
-def _is_built(package: Package) -> bool:
-    return package.sdist or bool(package.repository or package.guide)
 
 
 def denies_source_build(text: str) -> bool:

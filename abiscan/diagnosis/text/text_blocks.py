@@ -92,7 +92,8 @@ class TextBlocks:
         blocks = self._blocks.get(word)
         if blocks is None:
             found, after = [], 0
-            for start, end in self._bounds(word):
+            whole = ((0, len(self._folded)),)
+            for start, end in whole if self._possible is None else bounds_of_pieces(self._possible[word]):
                 at = self._folded.find(word, max(start, after), end)
                 while at >= 0:
                     block = bisect_right(self._starts, at)
@@ -104,9 +105,6 @@ class TextBlocks:
                     at = self._folded.find(word, after, end)
             blocks = self._blocks[word] = found
         return blocks
-
-    def _bounds(self, word: str) -> Iterable[tuple[int, int]]:
-        return ((0, len(self._folded)),) if self._possible is None else bounds_of_pieces(self._possible[word])
 
     def _is_everywhere(self, word: str) -> bool:
         """Whether most of some blocks, at equal distances, have a word."""
