@@ -162,7 +162,7 @@ class MissingName:
         releases = self.knowledge.releases
         if releases is None or not self.known_versions or releases.known_omitted(self.name) is not None:
             return None
-        if self.reference.spelled_as is not None and self.history is not None:
+        if self.reference.spelled_as and self.history is not None:
             # Unknown parameters: every form of the function counts.
             forms = [self.history, *(releases.history(form.name, self.knowledge.machine) for form in self.related)]
             present = [

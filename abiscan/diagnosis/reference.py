@@ -29,7 +29,7 @@ class Reference(Struct, frozen=True):
         status: from the resolution of a file; None for a name from a text.
         provider: the library that exports it, outside of the file's scope.
         spelled_as: the spelling in the text if `name` was made up for the search (a demangled name that no build
-            exports); then its parameters are unknown.
+            exports): its parameters are unknown; else empty.
         macos: whether it is a symbol of macOS, whatever its spelling.
         msvc: whether a Microsoft tool printed it.
         link_time: reported by a linker, not a loader: the order of loading does not matter.
@@ -46,7 +46,7 @@ class Reference(Struct, frozen=True):
     owner: Owner | None = None
     status: Status | None = None
     provider: str | None = None
-    spelled_as: str | None = None
+    spelled_as: str = ""
     macos: bool = False
     msvc: bool = False
     link_time: bool = False

@@ -40,6 +40,11 @@ def wheels_by_id() -> Mapping[str, Wheels]:
     return {wheels.id: wheels for wheels in load_packages().wheels}
 
 
+def wheels_of(package: Package) -> tuple[Wheels, ...]:
+    """The rows of wheels of a package, for every platform."""
+    return tuple(wheels_by_id()[each] for each in package.wheels)
+
+
 @lru_cache(maxsize=256)  # of all symbols of a file
 def program_of_text(text: str) -> Program | None:
     """The first kind of program without Python that a text or a path shows."""

@@ -35,9 +35,8 @@ def causes(missing: MissingName) -> Candidates:
     """A related export with other parameters in the target, else in the releases around it."""
     if missing.cxx is None or not missing.is_torch_name or missing.file.is_torch_itself or missing.is_of_other_compiler:
         return
-    if missing.reference.spelled_as is not None and (
-        missing.exported_in or missing.reference.spelled_as.startswith("_Z")
-    ):
+    spelled = missing.reference.spelled_as
+    if spelled and (missing.exported_in or spelled.startswith("_Z")):
         # The text has no parameters (MSVC names, truncated names), so they cannot be compared.
         return
     replacements = missing.find_related(lambda name, history: _may_replace(missing, name, history))
@@ -69,10 +68,10 @@ def causes(missing: MissingName) -> Candidates:
         where = f"torch {form.where}"
     else:
         return
-    theirs, mine = _apart(form.parsed.declaration, missing.reference.spelled_as or missing.cxx.declaration)
+    theirs, mine = _apart(form.parsed.declaration, spelled or missing.cxx.declaration)
     exports = "export" if " and " in where else "exports"
     evidence = [f"{where} {exports} {form.parsed.qualified} with another signature: {theirs}; expected: {mine}."]
-    if missing.reference.spelled_as is None:
+    if not spelled:
         evidence.append(f"Differences: {_marked(form, with_string=not of_wheels)}.")
     if here and form.exported_in and not of_wheels:
         evidence.append(f"That signature is exported by torch {form.exported_in.text()}.")

@@ -39,7 +39,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.cxx is None or missing.macho or missing.reference.msvc:
         # libc++ (macOS) and Microsoft's library have one std::string and no such macro.
         return
-    if missing.reference.spelled_as is not None:
+    if missing.reference.spelled_as:
         yield from _demangled_name(missing, missing.reference.spelled_as)
         return
     marked = _has_mark(missing.name)
@@ -144,7 +144,7 @@ _DEMANGLED = r"\bstd::(?:[io]?stream\b|(?:unique_ptr|shared_ptr|optional|vector|
 
 
 def _is_of_libstdcxx(missing: MissingName) -> bool:
-    demangled = re.search(_DEMANGLED, missing.reference.spelled_as or "")
+    demangled = re.search(_DEMANGLED, missing.reference.spelled_as)
     return demangled is not None or re.search(_OF_LIBSTDCXX, missing.name) is not None
 
 

@@ -48,7 +48,7 @@ def causes(missing: MissingName) -> Candidates:
     """The mangling of another compiler, and integer types of macOS and Windows."""
     if missing.cxx is None:
         return
-    if missing.reference.spelled_as is not None and missing.reference.spelled_as.startswith("_Z"):
+    if missing.reference.spelled_as.startswith("_Z"):
         yield from _cut_off(missing, missing.reference.spelled_as)
         return
     if missing.file.is_torch_itself:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_of
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes import build_requirements, torch_commands
 from abiscan.diagnosis.fixes.hip_sources import (
@@ -56,8 +56,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if gpu and not missing.target_cuda and _FORCE_CUDA in environment and not gpu_vendor_of(missing):
         notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     if missing.target is None:
-        with_releases = (each for each in built if any(wheels_by_id()[row].releases for row in each.wheels))
-        if of_release := [each.name for each in with_releases if each.sdist]:
+        with_source = (each for each in built if each.sdist)
+        if of_release := [each.name for each in with_source if any(row.releases for row in wheels_of(each))]:
             notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
         of_torch = [each for each in built if not each.sdist and each.name in companions.COMPANIONS]
         notes += _note_on_branches([each for each in of_torch if not release_to_build(each, missing)])
@@ -217,7 +217,7 @@ def _named_too_new(package: Package, missing: MissingName) -> str:
     """The release that the text names, if it needs a newer torch than the target: the last one for that is known.
     Otherwise empty."""
     named, last = release_to_build(package, missing), _release_of_torch(package, missing)
-    pinned = any(wheels_by_id()[each].with_torch for each in package.wheels)
+    pinned = any(row.with_torch for row in wheels_of(package))
     is_last = pinned or last in package.for_older_torch.values()
     here, newest = versions.order(named), versions.order(last)
     return named if is_last and here is not None and newest is not None and here > newest else ""
@@ -251,8 +251,7 @@ def _release_for(package: Package, torch: str) -> str:
     for first, last in package.for_older_torch.items():
         if release and (versions.order(release) or ())[:2] < (versions.order(first) or ())[:2]:
             return last
-    rows = (wheels_by_id()[each] for each in package.wheels)
-    return next(filter(None, (newest_entry(row.releases, release) for row in rows)), "")
+    return next(filter(None, (newest_entry(row.releases, release) for row in wheels_of(package))), "")
 
 
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:

@@ -68,8 +68,12 @@ def newest_torch_with_hip(missing: MissingName) -> str:
 
 def lacks_cuda(name: str, missing: MissingName) -> bool:
     """Whether a library is of CUDA, and the GPU is AMD's or Hygon's; not if the named torch is for CUDA."""
-    if not is_for_hip(missing) or "+cu" in missing.environment.packages.get("torch", ""):
-        return False
+    is_cuda_named = "+cu" in missing.environment.packages.get("torch", "")
+    return is_for_hip(missing) and not is_cuda_named and is_of_cuda(name)
+
+
+def is_of_cuda(name: str) -> bool:
+    """Whether a library is of CUDA, or of torch for CUDA."""
     vendor = vendor_of_library(name)
     return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
 

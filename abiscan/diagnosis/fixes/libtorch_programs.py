@@ -22,7 +22,7 @@ _FIRST_WITHOUT_NAME: Final = (2, 8)
 # macOS has one archive a processor from 2.2 on, and before only one, for Intel
 # (https://github.com/pytorch/test-infra/pull/4851, 2023-12-29); the wheels for arm64 begin with 1.10.
 _FOR_MACOS: Final = "https://download.pytorch.org/libtorch/cpu/libtorch-macos-{processor}{torch}.zip"
-_FIRST_FOR_ARM: Final = (2, 2)
+FIRST_FOR_ARM: Final = (2, 2)
 _WHEEL_FOR_MACOS: Final = (
     "Apple silicon: that archive is for Intel, and the linker skips it. Use the torch of pip, which has the same "
     "libraries for arm64: pip install torch=={torch}; export LIBTORCH=$(python -c 'import torch, os; "
@@ -68,7 +68,7 @@ def use_libtorch(
     lines = [program.release.format(torch=wanted, archive=archive), program.build]
     if macos:
         lines.insert(0, "uname -m; file /path/to/libtorch/lib/libtorch_cpu.dylib  # must be for the same processor")
-        if (versions.order(release) or _FIRST_FOR_ARM)[:2] < _FIRST_FOR_ARM:
+        if (versions.order(release) or FIRST_FOR_ARM)[:2] < FIRST_FOR_ARM:
             lines.insert(2, _WHEEL_FOR_MACOS.format(torch=release))
     if new_string is not None and program.abi:
         lines.append(f"or: {program.abi}")
@@ -86,7 +86,7 @@ def load_libtorch(missing: MissingName, torch: str) -> str:
 
 def _archive_for_macos(release: str) -> str:
     at = versions.order(release)
-    is_old = at is not None and at[:2] < _FIRST_FOR_ARM
+    is_old = at is not None and at[:2] < FIRST_FOR_ARM
     archive = _FOR_MACOS.format(processor="" if is_old else "arm64-", torch=release)
     return archive if is_old else f"{archive}  # Intel: x86_64 for arm64"
 

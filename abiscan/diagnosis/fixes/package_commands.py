@@ -15,7 +15,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
     packages_by_name,
     packages_by_namespace,
     packages_by_operators,
-    wheels_by_id,
+    wheels_of,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.fixes.build_commands import BUILD, build
@@ -326,7 +326,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
     if not package.wheels or package.upgrade:
         yield _upgrade(package)
         return
-    wheels = next(iter(rows_of(package, missing)), None) or wheels_by_id()[package.wheels[0]]
+    wheels = next(iter(rows_of(package, missing)), None) or wheels_of(package)[0]
     variant = missing.target_variant
     if variant == _ANY_ROCM:
         variant = nearest_variant(variants_of(missing.target_version, missing), variant) or "rocmX.Y"

@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_of
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of, with_gpu_of
 from abiscan.diagnosis.fixes.wheel_rows import (
@@ -244,11 +244,15 @@ def variants_of(version: str, missing: MissingName) -> tuple[str, ...]:
     return next(filter(None, known), ())
 
 
+def _all_variants() -> set[str]:
+    """The variants of all releases of torch, on any platform."""
+    return {variant for row in wheels_of(_torch()) for known in row.variants.values() for variant in known}
+
+
 def is_of_no_release(variant: str) -> bool:
     """Whether no release of torch has builds for a CUDA (`cu131`) that is not later than those it has builds for:
     PyTorch has no such index."""
-    rows = (wheels_by_id()[each] for each in _torch().wheels)
-    known = {*_FORMER_VARIANTS, *(each for row in rows for each in chain(*row.variants.values()))}
+    known = {*_FORMER_VARIANTS, *_all_variants()}
     here = versions.order(cuda_release(variant))
     newest = max(filter(None, (versions.order(cuda_release(each)) for each in known)))
     return here is not None and here < newest and variant not in known
@@ -296,9 +300,7 @@ def is_cuda_of_no_release(cuda: str) -> bool:
     variants of old releases."""
     if (versions.order(cuda) or ()) < _FIRST_COMPLETE_CUDA:
         return False
-    rows = (wheels_by_id()[each] for each in _torch().wheels)
-    variants = {variant for row in rows for known in row.variants.values() for variant in known}
-    return f"cu{cuda.replace('.', '')}" not in variants
+    return f"cu{cuda.replace('.', '')}" not in _all_variants()
 
 
 def example_variant(cuda: str) -> str:
@@ -307,8 +309,5 @@ def example_variant(cuda: str) -> str:
     Args:
         cuda: the major release; "" for any.
     """
-    for wheels in (wheels_by_id()[each] for each in _torch().wheels):
-        for known in wheels.variants.values():
-            if of_cuda := _of_cuda(known, cuda):
-                return min(of_cuda)
-    return ""
+    known = chain.from_iterable(row.variants.values() for row in wheels_of(_torch()))
+    return next((min(of_cuda) for each in known if (of_cuda := _of_cuda(each, cuda))), "")

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.diagnosis.catalogue.load_packages import wheels_by_id
+from abiscan.diagnosis.catalogue.load_packages import wheels_of
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.fixes.build_requirements import install_imports
 from abiscan.diagnosis.fixes.hip_sources import is_for_hip
@@ -66,8 +66,7 @@ def together(package: Package, others: Sequence[Package]) -> Package:
 def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
     """The rows of wheels of a package for the platform of the file, and for its GPU where that is of AMD."""
     platform = platform_of(missing)
-    rows = (wheels_by_id()[each] for each in package.wheels)
-    for_platform = tuple(row for row in rows if platform in row.platforms)
+    for_platform = tuple(row for row in wheels_of(package) if platform in row.platforms)
     if platform == "win_amd64":
         for_platform = tuple(map(_without_rocm, for_platform))
     return tuple(map(_of_rocm, filter(_has_rocm, for_platform))) if is_for_hip(missing) else for_platform
@@ -212,8 +211,8 @@ def newest_python(wheels: Wheels, torch: str) -> str:
 
 def pythons_of_package(package: Package, torch: str) -> tuple[PythonVersion, ...]:
     """The same for the first row of wheels of a package that has the torch."""
-    rows = (wheels_by_id()[each] for each in package.wheels)
-    return next((pythons_of_wheel(row, torch) for row in rows if entry_of_release(row.variants, torch) is not None), ())
+    rows = (row for row in wheels_of(package) if entry_of_release(row.variants, torch) is not None)
+    return next((pythons_of_wheel(row, torch) for row in rows), ())
 
 
 def is_in_span(python: PythonVersion, span: tuple[str, ...]) -> bool:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_of_cuda
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import NVIDIA
 from abiscan.model.imports import Owner
-from abiscan.ownership.torch_names import accelerator_of
-from abiscan.ownership.vendors import vendor_of_library
 
 _VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
 
@@ -28,10 +26,7 @@ def is_mac_without_cuda(missing: MissingName) -> bool:
 def needs_library(name: str, missing: MissingName) -> bool:
     """Whether a missing library is of CUDA, or of torch for CUDA, on macOS."""
     of_macos = name.endswith(".dylib") or "darwin" in missing.file.path or is_mac_without_cuda(missing)
-    if missing.file.is_torch_itself or not of_macos:
-        return False
-    vendor = vendor_of_library(re.sub(_VERSION, "", name))
-    return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
+    return of_macos and not missing.file.is_torch_itself and is_of_cuda(re.sub(_VERSION, "", name))
 
 
 def needs_symbol(missing: MissingName) -> bool:

@@ -43,7 +43,7 @@ def named_symbol(found: SymbolSubject, question: Question) -> NamedSymbol | None
         name,
         library=found.library,
         version=found.version,
-        spelled_as=spelled.shown,
+        spelled_as=spelled.shown or "",
         macos=spelled.macos or macos,
         # GNU and LLVM demanglers do not print `void` for no parameters, Microsoft's does.
         msvc=found.msvc or "(void)" in found.text or classify(found.text.removeprefix("__imp_")) is NameKind.MSVC,

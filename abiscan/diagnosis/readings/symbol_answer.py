@@ -160,7 +160,7 @@ def _near(found: SymbolSubject, named: NamedSymbol) -> tuple[str, ...]:
 
 def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     """Causes of the symbol that an unreadable name is similar to; its own causes if there is none."""
-    reference = replace(missing.reference, name=name, spelled_as=None, macos=missing.macho, msvc=False)
+    reference = replace(missing.reference, name=name, spelled_as="", macos=missing.macho, msvc=False)
     meant = MissingName(reference, missing.knowledge, missing.file)
     taken = f"No known build exports this name; read as {name}."
     found = [replace(cause, evidence=(taken, *cause.evidence)) for cause in causes_of(meant)]
@@ -172,7 +172,7 @@ def _history(missing: MissingName) -> tuple[str, ...]:
     if missing.exported_in is None or missing.cxx is None:
         return () if missing.exported_in is None or missing.history is None else (missing.exported_text,)
     lines: list[str] = []
-    if missing.reference.spelled_as is not None and missing.reference.spelled_as.startswith("_Z"):
+    if missing.reference.spelled_as.startswith("_Z"):
         return ()  # a truncated name does not show which form it is
     lines += [
         f"{spans.text()}: {missing.shown} ({', '.join(names[:2])})" for spans, names in missing.exporters if names
