@@ -636,8 +636,7 @@ SENTENCES = (
     Sentence("The file's needed libraries are: {needed}."),
     Sentence("{mangled} belongs to {product} ({library}).", _belongs),
     Sentence(
-        "No known release ({counted} {first_of}-{last_of}) exports it.",
-        lambda c, f: _in_cuda_table(c.name, f) == set(),
+        "No known release ({counted} {first_of}-{last_of}) exports it.", lambda c, f: _in_cuda_table(c.name, f) == set()
     ),
     Sentence(
         "Every known release of {product} ({counted} {first_of}-{last_of}) exports it; older ones may not.",

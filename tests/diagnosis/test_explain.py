@@ -267,12 +267,7 @@ def test_a_hostile_name_reaches_no_command(name: str) -> None:
     of_file = MissingName(Reference("_ZN3c105Error4whatEv"), Knowledge(), ReferringFile(f"{name}/{name}_cpu.so"))
     environment = Environment(libraries={f"lib{name}.so": f"/{name}/lib{name}.so"})
     library = MissingName(Reference(name), Knowledge(environment=environment))
-    found = [
-        *causes_of(named),
-        *causes_of(of_file),
-        *causes(f"lib{name}.so", library),
-        *causes("libtorch.so", of_file),
-    ]
+    found = [*causes_of(named), *causes_of(of_file), *causes(f"lib{name}.so", library), *causes("libtorch.so", of_file)]
     assert found
     for candidate in found:
         assert name not in candidate.fix_text

@@ -94,12 +94,7 @@ def test_unreachable_names_of_libtorch_python(fixtures_dir: Path, released: Rele
 
 
 def test_missing_causes_come_before_undecided_ones(released: Released) -> None:
-    from abiscan.model.facts import (
-        Import,
-        SymbolBinding,
-        SymbolType,
-        Visibility,
-    )
+    from abiscan.model.facts import Import, SymbolBinding, SymbolType, Visibility
 
     def bound(name: str, status: Status) -> CheckedImport:
         symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.NOTYPE, Visibility.DEFAULT, None, True, 1)

@@ -13,12 +13,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.diagnosis.catalogue.cause_row import CodeCauses
-from abiscan.diagnosis.catalogue.load_messages import (
-    answer_of_id,
-    finder_of_name,
-    load_catalogue,
-    messages_by_anchor,
-)
+from abiscan.diagnosis.catalogue.load_messages import answer_of_id, finder_of_name, load_catalogue, messages_by_anchor
 from abiscan.diagnosis.catalogue.message_row import Example, Message
 from abiscan.diagnosis.facts.computed_facts import FACTS
 from abiscan.diagnosis.knowledge import Knowledge

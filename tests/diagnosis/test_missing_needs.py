@@ -8,14 +8,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis.file_causes import diagnose
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.model.cause import CauseId, Diagnosis
-from abiscan.model.facts import (
-    Import,
-    SharedObject,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-)
+from abiscan.model.facts import Import, SharedObject, SymbolBinding, SymbolType, VersionNeed, Visibility
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import ReleaseRanges

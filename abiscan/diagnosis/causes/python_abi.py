@@ -81,10 +81,7 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _evidence(
-    found: Sequence[PythonVersion],
-    here: PythonVersion | None,
-    pythons: Sequence[PythonVersion],
-    in_every_python3: bool,
+    found: Sequence[PythonVersion], here: PythonVersion | None, pythons: Sequence[PythonVersion], in_every_python3: bool
 ) -> tuple[str, float]:
     """What decides about the name, and the score.
 

@@ -151,10 +151,7 @@ def hip_note(name: str, version: str) -> str | None:
 
 
 def _range_of(row: HipSource) -> str:
-    parts = (
-        ("torch", row.torch, row.before_torch),
-        ("HIP", row.rocm, row.before_rocm),
-    )
+    parts = (("torch", row.torch, row.before_torch), ("HIP", row.rocm, row.before_rocm))
     return ", ".join(f"{what} {_between(first, end)}" for what, first, end in parts if first or end)
 
 

@@ -27,12 +27,7 @@ from abiscan.diagnosis.text.gpu_vendors import NO_GPU
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import order
 from abiscan.ownership.vendor_row import Vendor
-from abiscan.ownership.vendors import (
-    cuda_distribution,
-    distributions_beside,
-    other_version_provided,
-    vendor_of_library,
-)
+from abiscan.ownership.vendors import cuda_distribution, distributions_beside, other_version_provided, vendor_of_library
 
 # NVRTC opens this file by its plain name. Wheels and archives of torch for CUDA 11 have it under another name
 # (pytorch/pytorch issues 58101, 93134 and 99781; wenet-e2e/wenet issue 1335).

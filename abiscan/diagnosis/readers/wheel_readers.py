@@ -15,14 +15,7 @@ from abiscan.diagnosis.text.text_facts import values as text_values
 from abiscan.diagnosis.text.values_in_text import only_value
 from abiscan.model.platforms import OperatingSystem, platform_of
 from abiscan.model.versions import order
-from abiscan.wheel.tags import (
-    DeclaredTags,
-    System,
-    cpython_of_tag,
-    machine_fits,
-    read_declared_tags,
-    systems_of_wheel,
-)
+from abiscan.wheel.tags import DeclaredTags, System, cpython_of_tag, machine_fits, read_declared_tags, systems_of_wheel
 from abiscan.wheel.wheel_name import split_wheel_name
 
 VALUES: Final = (

@@ -14,14 +14,7 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.text.demangled_text import IDENTIFIER, before_parameters, comparable, qualified_name
 from abiscan.diagnosis.text.msvc_names import read_msvc_name
 from abiscan.environment.python_names import exported_by
-from abiscan.mangling import (
-    CxxName,
-    NameKind,
-    classify,
-    parse,
-    search_prefixes,
-    string_abi,
-)
+from abiscan.mangling import CxxName, NameKind, classify, parse, search_prefixes, string_abi
 from abiscan.mangling.string_spelling import Abi, respelled
 from abiscan.releases.build import SymbolHistory
 

@@ -55,7 +55,5 @@ def row_causes(
     given = PlaceValues(texts, missing, NAME_FACTS, commands)
     for candidate in fill_causes(_row(row).cause, given):
         yield msgspec.structs.replace(
-            candidate,
-            evidence=(*evidence, *candidate.evidence),
-            score=candidate.score if score is None else score,
+            candidate, evidence=(*evidence, *candidate.evidence), score=candidate.score if score is None else score
         )

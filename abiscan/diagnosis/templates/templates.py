@@ -35,11 +35,7 @@ class PlaceValues:
     """
 
     def __init__(
-        self,
-        values: Mapping[str, str],
-        missing: MissingName,
-        facts: Facts,
-        commands: Mapping[str, str] | None = None,
+        self, values: Mapping[str, str], missing: MissingName, facts: Facts, commands: Mapping[str, str] | None = None
     ) -> None:
         self._values = {**values, **(commands or {})}
         self._commands = commands or {}
