@@ -29,16 +29,8 @@ def _diagnose(path: Path, knowledge: Knowledge, status: Status = Status.MISSING)
             ("_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10", "_ZN5torch", "_ZNK5torch", "aoti_", "torch_", "THP")
         )
         missing = torch and library is None
-        bound.append(
-            CheckedImport(
-                symbol,
-                None,
-                DemangledBy.NONE,
-                Owner.TORCH if torch else Owner.OTHER,
-                status if missing else Status.RESOLVED,
-                library,
-            )
-        )
+        owner, result = Owner.TORCH if torch else Owner.OTHER, status if missing else Status.RESOLVED
+        bound.append(CheckedImport(symbol, None, DemangledBy.NONE, owner, result, library))
     return diagnose(file, bound, knowledge)
 
 

@@ -178,22 +178,14 @@ def test_a_name_ends_where_it_ends(name: str) -> None:
             assert found == [name], before + name + behind
 
 
+_BEHIND_LINKED = ("", " follow", ".", "\u3002", "\ncollect2: error", "\\ncollect2", "\uff0c", '"}', " |", "\r\n")
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("?")])
 def test_a_name_of_the_linker_ends_where_it_ends(name: str) -> None:
     for opening, closing in ("`'", "''", '""', "\u2018\u2019"):
         for end in (closing, ""):
-            for behind in (
-                "",
-                " follow",
-                ".",
-                "\u3002",
-                "\ncollect2: error",
-                "\\ncollect2",
-                "\uff0c",
-                '"}',
-                " |",
-                "\r\n",
-            ):
+            for behind in _BEHIND_LINKED:
                 text = f"> undefined references to {opening}{name}{end}{behind}"
                 assert [each.text for each in find_messages(clean(text))] == [name], text
 

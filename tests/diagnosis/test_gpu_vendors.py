@@ -51,8 +51,5 @@ def test_release_of_rocm(text: str, rocm: str) -> None:
 def test_capability() -> None:
     assert [find_capability(each) for each in ("NVIDIA H100", "RTX 5090", "H100, A100")] == ["9.0", "12.0", ""]
     # https://developer.nvidia.com/cuda-legacy-gpus
-    assert [find_capability(each) for each in ("Tesla K40c", "Tesla P100", "Tesla K80, Tesla K40")] == [
-        "3.5",
-        "6.0",
-        "",
-    ]
+    older = ("Tesla K40c", "Tesla P100", "Tesla K80, Tesla K40")
+    assert [find_capability(each) for each in older] == ["3.5", "6.0", ""]

@@ -47,15 +47,8 @@ def test_c_libraries_differ(nothing: Knowledge) -> None:
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     library = next(line.split()[-1] for line in maps.splitlines() if line.endswith("/libc.so.6"))
     glibc = read_elf(Path(library).read_bytes()).exports
-    for name in (
-        "__vsnprintf_chk",
-        "backtrace",
-        "mallinfo",
-        "__register_atfork",
-        "__isnan",
-        "getcontext",
-        "__fdelt_chk",
-    ):
+    of_glibc = ("__vsnprintf_chk", "backtrace", "mallinfo", "__register_atfork", "__isnan", "getcontext", "__fdelt_chk")
+    for name in of_glibc:
         assert name in glibc
         (subject,) = explain(f"Error relocating /x/_C.so: {name}: symbol not found", nothing)
         assert subject.causes[0].cause is _UNUSABLE
