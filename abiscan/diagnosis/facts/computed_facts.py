@@ -3,54 +3,43 @@ values, the file and the target; None if unknown. It is safe in a command."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
+from abiscan.diagnosis.catalogue.named_functions import functions_of
 from abiscan.diagnosis.causes.template_mangling import fix_for_any_element
 from abiscan.diagnosis.facts import (
     companion_facts,
     declared_facts,
     dll_facts,
     gpu_facts,
-    hip_facts,
     index_facts,
     operator_facts,
     package_facts,
-    python_facts,
     requirement_facts,
     source_facts,
     torch_facts,
 )
 from abiscan.diagnosis.fixes.extension_fixes import NEEDS_CHECKOUT
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of
-from abiscan.diagnosis.fixes.torch_commands import WHEELS_FOR_JETSON
-from abiscan.diagnosis.fixes.wheel_rows import platform_of
+from abiscan.diagnosis.fixes.torch_commands import WHEELS_FOR_JETSON, hip_for_windows
+from abiscan.diagnosis.fixes.wheel_rows import cuda_release, platform_of
 from abiscan.diagnosis.libraries import cuda_on_macos
-from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.templates.name_facts import NAME_FACTS, FactOfName, Facts, facts_of_name
 from abiscan.diagnosis.text.gpu_vendors import DCU
 from abiscan.diagnosis.text.packaged_torch import CONTAINER
 from abiscan.model.gpu_toolkits import first_toolkit
 from abiscan.ownership import torch_headers
 
-_Fact = Callable[[Values, MissingName], str | None]
-# Releases of packages in a text, by the names that it may give them.
-_RELEASES_THERE: Final = {
-    "vllm_release": ("vllm",),
-    "sglang_release": ("sglang",),
-    "fla_release": ("fla", "flash-linear-attention", "fla-core"),
-}
-_RELEASES_ASKED_ABOUT: Final = {
-    "asked_vllm": ("vllm",),
-    "asked_flashinfer": ("flashinfer", "flashinfer-python"),
-    "asked_torch": ("torch", "pytorch"),
-    "asked_fla": ("fla", "flash-linear-attention"),
-}
+
+def _there(*names: str) -> FactOfName:
+    """The release of a package that is there, by the names that a text may give it."""
+    return lambda missing: next(filter(None, map(missing.log.releases.get, names)), None)
 
 
-# The release that a text asks about, else the one that is there.
-_RELEASES_NAMED: Final = {"named_vllm": ("vllm",)}
+def _asked(*names: str) -> FactOfName:
+    """The release of a package that the text asks about."""
+    return lambda missing: next(filter(None, map(missing.log.asked_releases.get, names)), None)
 
 
 _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
@@ -85,27 +74,29 @@ _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
     "headers_of": lambda _missing: torch_headers.version_read(),
     # What to change where a text names at::TensorBase::const_data_ptr<T>(), without its mangling.
     "without_const": fix_for_any_element,
+    "vllm_release": _there("vllm"),
+    "sglang_release": _there("sglang"),
+    "fla_release": _there("fla", "flash-linear-attention", "fla-core"),
+    "asked_vllm": _asked("vllm"),
+    "asked_flashinfer": _asked("flashinfer", "flashinfer-python"),
+    "asked_torch": _asked("torch", "pytorch"),
+    "asked_fla": _asked("fla", "flash-linear-attention"),
+    # The release that a text asks about, else the one that is there.
+    "named_vllm": lambda missing: _asked("vllm")(missing) or _there("vllm")(missing),
+    # The CUDA release in the label of the torch of the text: a release on Windows has builds for several, and a version
+    # without a label is often a CPU build.
+    "stated_cuda": lambda missing: cuda_release(missing.environment.packages.get("torch", "").partition("+")[2]),
+    # The command that installs torch for a GPU of AMD on Windows.
+    "hip_of_windows": hip_for_windows,
 }
-
-
-def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str, str]]) -> _Fact:
-    return lambda _values, missing: next(filter(None, map(releases(missing).get, names)), None)
 
 
 FACTS: Final[Facts] = {
     **functions_of(
-        *(companion_facts, declared_facts, dll_facts, gpu_facts, hip_facts, index_facts),
-        *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
+        *(companion_facts, declared_facts, dll_facts, gpu_facts, index_facts),
+        *(operator_facts, package_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,
     **facts_of_name(_OF_ENVIRONMENT),
-    **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
-    **{
-        name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()
-    },
-    **{
-        name: _first(names, lambda missing: {**missing.log.releases, **missing.log.asked_releases})
-        for name, names in _RELEASES_NAMED.items()
-    },
 }
 """Each public function of these modules is a fact of its name, and each row of these tables."""

@@ -6,7 +6,6 @@ import re
 
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.wheel_rows import cuda_release
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.ownership.torch_names import is_torch_library
 
@@ -15,12 +14,6 @@ _OF_CUDA = re.compile(r"(cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolv
 
 # Beside libraries with names of torch in its folder lib.
 _IN_FOLDER_OF_TORCH = frozenset(("asmjit.dll", "fbgemm.dll"))
-
-
-def stated_cuda(_values: Values, missing: MissingName) -> str | None:
-    """The CUDA release in the label of the torch of the text: a release on Windows has builds for several, and a
-    version without a label is often a CPU build."""
-    return cuda_release(missing.environment.packages.get("torch", "").partition("+")[2]) or None
 
 
 def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:

@@ -139,14 +139,9 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
 
 def newer_rocm_wheel(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, if only builds for a later ROCm have it."""
-    is_newer = values.get("gpu", "").startswith(_SINCE_ROCM_6_4) and not hip_of_windows(values, missing)
+    is_newer = values.get("gpu", "").startswith(_SINCE_ROCM_6_4) and not torch_commands.hip_for_windows(missing)
     index = f"{torch_commands.INDEXES}rocm6.4"
     return f"pip install --force-reinstall torch torchvision torchaudio --index-url {index}" if is_newer else None
-
-
-def hip_of_windows(_values: Values, missing: MissingName) -> str | None:
-    """The command that installs torch for a GPU of AMD on Windows."""
-    return torch_commands.hip_for_windows(missing)
 
 
 # Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md
@@ -248,16 +243,18 @@ def for_cpu(_values: Values, missing: MissingName) -> bool:
 
 def gpu_is_newer(values: Values, _missing: MissingName) -> bool:
     """Whether the value `gpu` is newer than each of `supported`."""
-    gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
+    gpu, *supported = _gpu_and_supported(values)
     return bool(gpu) and any(supported) and gpu > max(supported)
 
 
 def gpu_is_older(values: Values, _missing: MissingName) -> bool:
     """Whether the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
-    gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
+    gpu, *supported = _gpu_and_supported(values)
     return "too_old" in values or (bool(gpu) and any(supported) and gpu < min(supported))
 
 
-def _number(name: str | None) -> int:
-    found = re.search(r"\d{1,4}", name or "")
-    return int(found[0]) if found is not None else 0
+def _gpu_and_supported(values: Values) -> tuple[int, ...]:
+    """The number in the value `gpu`, and in each of `supported`; 0 for none."""
+    names = (values.get("gpu", ""), *values.get("supported", "").split(", "))
+    found = (re.search(r"\d{1,4}", name) for name in names)
+    return tuple(0 if each is None else int(each[0]) for each in found)

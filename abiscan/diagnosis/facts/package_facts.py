@@ -24,7 +24,8 @@ from abiscan.diagnosis.fixes import (
     wheel_choice,
     wheel_rows,
 )
-from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, with_gpu_of
+from abiscan.diagnosis.fixes.build_commands import wheels_for_rocm
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, hip_note, is_for_hip, with_gpu_of
 from abiscan.diagnosis.fixes.named_release import named_release, requirement
 from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.missing_name import MissingName
@@ -422,3 +423,38 @@ def hip_project(values: Values, missing: MissingName) -> str | None:
     """The package of the message, if its sources differ in the HIP that they compile with."""
     package = package_commands.find_package(missing, built_project(values, missing))
     return None if package is None or not package.hip else package.name
+
+
+def module_of_checkout(values: Values, _missing: MissingName) -> bool:
+    """Whether the value `file` is a Python module outside of the folders of pip."""
+    file = values.get("file", "")
+    is_module = re.search(r"\.(?:cpython-\d|abi3)", file) is not None
+    return is_module and not re.search(r"(?:site|dist)-packages", file)
+
+
+# --- with HIP, for GPUs of AMD ---------------------------------------------------------------------------------------
+
+
+def rocm_wheels(values: Values, missing: MissingName) -> str | None:
+    """Where wheels of the package for ROCm are, if the GPU is AMD's."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    return None if package is None else wheels_for_rocm((package,), missing)
+
+
+def hip_rebuild(values: Values, missing: MissingName) -> str | None:
+    """The builds of the package of the message that compile with HIP; None if no such source is known."""
+    if hip_project(values, missing) is None:
+        return None
+    there = missing if is_for_hip(missing) else with_gpu_of(AMD, missing)
+    project, named = built_project(values, missing), missing.log.projects
+    # A file in the message may be of another package than those that the text names.
+    return extension_fixes.rebuild(there, project, named if project in named else ())
+
+
+def compiles_with_hip(values: Values, missing: MissingName) -> str | None:
+    """A sentence: with which HIP the release of the package in the text compiles; None without a release or for any
+    HIP."""
+    name = hip_project(values, missing) or ""
+    release = missing.log.project_release or missing.log.asked_releases.get(name, "")
+    note = hip_note(name, release) if release else None
+    return None if note is None else f"{note.partition('. ')[0]}."

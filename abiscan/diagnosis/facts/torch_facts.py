@@ -1,4 +1,5 @@
-"""Facts of the message catalogue about torch: the target, its CUDA and CPythons, and commands that install it."""
+"""Facts of the message catalogue about torch: the target, its CUDA and CPythons, and commands that install it;
+about the interpreter."""
 
 from __future__ import annotations
 
@@ -211,3 +212,13 @@ def built_for(values: Values, _missing: MissingName) -> str | None:
     (`here`)."""
     built, here = versions.order(values.get("built", "")), versions.order(values.get("here", ""))
     return None if built is None or here is None or built == here else "older" if built < here else "newer"
+
+
+def is_this_python(values: Values, missing: MissingName) -> str | None:
+    """`yes` if the interpreter is one of `for_python`, or at least `oldest_python`; `no` if it is another."""
+    here, for_python, oldest = missing.environment.python, values.get("for_python"), values.get("oldest_python")
+    if here is None or (for_python is None and oldest is None):
+        return None
+    if oldest is not None:
+        return "yes" if (here.major, here.minor) >= tuple(map(int, oldest.split("."))) else "no"
+    return "yes" if f"{here.major}.{here.minor}" in (for_python or "").split(", ") else "no"
