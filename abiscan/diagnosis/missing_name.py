@@ -114,7 +114,7 @@ class MissingName:
 
     @property
     def environment(self) -> Environment:
-        """What is known of the machine and the interpreter."""
+        """The machine and the interpreter; without facts if they are unknown."""
         return self.knowledge.environment or Environment()
 
     @property
