@@ -114,9 +114,6 @@ def test_the_library_of_each_range(index: ReleaseIndex) -> None:
     assert f"in {other.library}." in said
 
 
-# --- torch in a text ------------------------------------------------------------------------------------------------
-
-
 # --- truncated names, names of other systems ------------------------------------------------------------------------
 
 
@@ -131,64 +128,6 @@ def test_a_name_with_dots_behind_it_is_completed(dots: str, index: ReleaseIndex)
         (subject,) = _ask(f"{before}{cut}{dots}", index)
         assert subject.mangled == whole
     assert _ask(f"undefined symbol: {cut}", index)[0].mangled == cut
-
-
-def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> None:
-    """llvm-undname reads `??0` as a constructor; link.exe uses import libraries and /LIBPATH."""
-    (subject,) = _ask("a.obj : error LNK2019: unresolved external symbol (??0Error@c10@@QEAA@XZ)", index)
-    assert subject.demangled == "c10::Error::Error"
-    linked = next(cause for cause in subject.causes if cause.cause is CauseId.LIBRARY_NOT_LINKED)
-    assert linked.fix.startswith("Link it: c10.lib with /LIBPATH:")
-
-
-# --- typing errors --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("slip", "meant"),
-    [
-        ("c10::cuda::SetDevicee(int)", "_ZN3c104cuda9SetDeviceEi"),
-        ("c10::SymInt::sym_nee(c10::SymInt const&) const", "_ZNK3c106SymInt6sym_neERKS0_"),
-        ("c10::Eror::Error(c10::SourceLocation, std::string)", "_ZN3c105ErrorC1ENS_14SourceLocationESs"),
-        ("_ZN3c104cuda8SetDevicEi", "_ZN3c104cuda9SetDeviceEi"),
-        ("_ZN3c105ErrorC2ENS_14SourceLocatoinESs", "_ZN3c105ErrorC2ENS_14SourceLocationESs"),
-        ("PyObject_CallNoArg", "PyObject_CallNoArgs"),
-    ],
-)
-def test_what_was_meant(slip: str, meant: str, index: ReleaseIndex) -> None:
-    """The release index, or CPython's exports, have the name that differs by a letter, and not the given one."""
-    (subject,) = _ask(slip, index)
-    assert subject.near[0] == meant
-
-
-def test_another_parameter_is_not_a_typing_error(index: ReleaseIndex) -> None:
-    """c10::cuda::SetDevice(short) differs from an export by one letter of its type."""
-    assert not _ask("_ZN3c104cuda9SetDeviceEs", index)[0].near
-
-
-@pytest.mark.parametrize("name", ["_ZN3c104cuda8SetDevicEi", "_ZN3c107foo_barEi"])
-def test_programs_make_no_slips(name: str, index: ReleaseIndex) -> None:
-    assert not _ask(f"ImportError: /x/_C.so: undefined symbol: {name}", index)[0].near
-    assert not _ask(f"a.o: undefined reference to `{cxxfilt.demangle(name)}'", index)[0].near
-
-
-@pytest.mark.parametrize("word", ["torch_scatter", "torch_geometric", "flash_attn", "causal_conv1d"])
-def test_a_project_is_not_a_symbol(word: str, index: ReleaseIndex) -> None:
-    """Projects on the package index; no CPython module of torch exports their names (the release index)."""
-    assert index.history(word, "x86_64") is None
-    assert _ask(word, index) == ()
-
-
-# --- linkers --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["cudart", "cuda", "cudnn", "nccl", "cublas", "mkl_rt", "foo"])
-def test_a_linker_is_not_a_loader(name: str, index: ReleaseIndex) -> None:
-    """GNU ld, ld/ldmain.c: `cannot find -lNAME` is about -L and the folders of the system."""
-    (subject,) = _ask(f"/usr/bin/ld: cannot find -l{name}: No such file or directory", index)
-    assert [cause.cause for cause in subject.causes] == [_MISSING]
-    assert "loader" not in _said(subject)
-    assert f"-l{name}" in subject.causes[0].fix or f"lib{name}.so" in subject.causes[0].fix
 
 
 # --- torch in a text without a version ------------------------------------------------------------------------------
@@ -262,13 +201,6 @@ def test_a_need_of_an_older_torch_is_said_once_and_of_numpy_where_it_is_used(ind
     assert subject.causes[0].fix.count("numpy<2") == 1
 
 
-def test_graph_mode_is_not_the_first_advice_without_a_function(index: ReleaseIndex) -> None:
-    (subject,) = _ask("vllm torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped", index)
-    lines = subject.causes[0].fix.splitlines()
-    assert lines[0].startswith("The text does not name the function.")
-    assert "enforce_eager=True" in lines[1]
-
-
 @pytest.mark.parametrize(
     ("text", "confidence"),
     [
@@ -290,33 +222,6 @@ def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(
     assert ("pip install" in cause.fix) is is_sure
     assert ("If torch.compile is used" in cause.evidence[0]) is not is_sure
     assert render((subject,)).startswith("cause: " if is_sure else "possible cause: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "shown", "not_shown"),
-    [
-        # dyld (macOS) has neither ldd nor LD_LIBRARY_PATH.
-        (
-            "Symbol not found: _foo_init\n  Referenced from: /x/torch/lib/libtorch_cpu.dylib\n  Expected in: flat",
-            "otool -L /x/torch/lib/libtorch_cpu.dylib",
-            "ldd",
-        ),
-        ("Unable to load shared library 'LibTorchSharp' or one of its dependencies", "ldd", "x64"),
-        ("Unable to load DLL 'LibTorchSharp': not found", "x64", "ldd"),
-        # The page of a torch without CUDA is not for all.
-        ("Could not find a version that satisfies the requirement mmcv==latest", "dist/cuXYZ/torchX.Y.0", "dist/cpu"),
-        # No toolkit contains cuDNN.
-        (
-            "libcudnn.so.8: cannot open shared object file, needed by libdjl_torch.so",
-            "the release of cuDNN",
-            "the toolkit of CUDA",
-        ),
-    ],
-)
-def test_fixes_are_for_the_system_of_the_message(text: str, shown: str, not_shown: str, index: ReleaseIndex) -> None:
-    fix = _ask(text, index)[0].causes[0].fix
-    assert shown in fix
-    assert not_shown not in fix
 
 
 def test_no_step_of_a_second_cause_is_cut(index: ReleaseIndex) -> None:
