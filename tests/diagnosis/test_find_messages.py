@@ -21,35 +21,8 @@ from abiscan.model.subject import SubjectKind
 from abiscan.releases import ReleaseIndex
 from tests.tables import table_rows
 
-SYMBOLS = [
-    ("ImportError: /s/_C.so: undefined symbol: _ZN3c105ErrorC2Ev", "_ZN3c105ErrorC2Ev", "/s/_C.so"),
-    ("python: symbol lookup error: /s/_C.so: undefined symbol: foo", "foo", "/s/_C.so"),
-    ("undefined symbol: foo\t(./libx.so.1)", "foo", "./libx.so.1"),
-    ("AttributeError: /s/libb_cpu.so: undefined symbol: cget", "cget", "/s/libb_cpu.so"),
-    ("ImportError: dlopen(/s/_C.so, 0x0002): symbol not found in flat namespace '__ZN1f'", "__ZN1f", "/s/_C.so"),
-    ("ImportError: dlopen(/s/_C.so, 2): Symbol not found: __Zf\n  Referenced from: /s/_C.so\n", "__Zf", "/s/_C.so"),
-    ("Symbol not found: _f\n  Referenced from: <ABC-1> /s/x.dylib\n  Expected in: <DEF> /s/y", "_f", "/s/x.dylib"),
-    ("dlsym(0x7f8b, PyInit_x): symbol not found", "PyInit_x", None),
-    ("Error relocating /s/_C.so: _Zf: symbol not found", "_Zf", "/s/_C.so"),
-    ("/usr/bin/ld: a.cpp:(.text+0x9): undefined reference to `at::f(int)'", "at::f(int)", None),
-    ("a.o : dans la fonction « f » : référence indéfinie vers « at::f(int) »", "at::f(int)", None),
-    ("a.cpp:(.text+0x9): nicht definierter Verweis auf »at::f(int)«", "at::f(int)", None),
-    ("a.cpp:(.text+0x9):对\u2018at::f(int)\u2019未定义的引用", "at::f(int)", None),
-    ("ld.lld: error: undefined symbol: at::f(int)\n>>> referenced by a.cpp:3 (x/a.cpp:3)", "at::f(int)", None),
-    (
-        'Undefined symbols for architecture arm64:\n  "at::f(int)", referenced from:\n      _main in a.o',
-        "at::f(int)",
-        None,
-    ),
-    (
-        'a.obj : error LNK2019: unresolved external symbol "x" (?f@@YAXH@Z) referenced in function main',
-        "?f@@YAXH@Z",
-        None,
-    ),
-]
 
-
-@pytest.mark.parametrize(("text", "name", "needed_by"), SYMBOLS)
+@table_rows
 def test_symbol(text: str, name: str, needed_by: str | None) -> None:
     (found,) = find_messages(text)
     assert (found.kind, found.text, found.needed_by) == (SubjectKind.SYMBOL, name, needed_by)

@@ -153,31 +153,13 @@ def test_a_build_from_the_index_is_not_older_than_the_installed_release() -> Non
     assert '--no-binary torch-scatter "torch-scatter>=2.1.2"' in line
 
 
-@pytest.mark.parametrize(
-    ("variant", "requirement"),
-    [
-        ("cu124", "spconv-cu124"),
-        ("cu128", "spconv-cu126"),  # the newest of that CUDA release
-        ("cu118", "spconv-cu118"),
-        ("cu130", "No build of spconv for CUDA 13 is known"),
-    ],
-)
+@table_rows
 def test_a_package_that_is_built_for_a_cuda_is_that_of_torch(variant: str, requirement: str) -> None:
     (way,) = command("/v/site-packages/spconv/core_cc.so", "2.8.0", variant)
     assert requirement in way
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/v/lib/python3.10/site-packages/detectron2/_C.cpython-310-x86_64-linux-gnu.so", "detectron2"),
-        ("/home/user/.cache/torch_extensions/py310_cu121/nvdiffrast_plugin/nvdiffrast_plugin.so", "nvdiffrast"),
-        ("/v/site-packages/torchvision.libs/libpng16.7f72a3c5.so.16", "torchvision"),
-        ("/v/site-packages/_k2.cpython-38-x86_64-linux-gnu.so", "k2"),
-        ("/v/site-packages/my_kernels/_C.so", None),
-        ("libtorch_npu.so", "torch-npu"),
-    ],
-)
+@table_rows
 def test_a_file_is_of_a_package(path: str, name: str | None) -> None:
     found = package_of_file(path)
     assert (None if found is None else found.name) == name
@@ -212,18 +194,7 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("library", "way"),
-    [
-        ("libnppicc.so.12", 'pip install "nvidia-npp-cu12"'),
-        ("libnvjpeg.so.13", 'pip install "nvidia-nvjpeg>=13,<14"'),
-        ("libavutil.so.60", 'conda install -c conda-forge "ffmpeg=8"  # contains libavutil.so.60'),
-        ("libavcodec.so.58", 'conda install -c conda-forge "ffmpeg=4"  # contains libavcodec.so.58'),
-        ("libopencv_imgproc.so.405", 'conda install -c conda-forge "libopencv=4.5"'),
-        ("libbitsandbytes_cuda114_nocublaslt.so", "pip install --upgrade bitsandbytes"),
-        ("libopenblas_haswellp-r0.2.19.dylib", "brew install openblas  # or: conda install -c conda-forge openblas"),
-    ],
-)
+@table_rows
 def test_a_library_comes_in_a_package_that_is_named(library: str, way: str) -> None:
     (subject,) = explain(
         f"OSError: {library}: cannot open shared object file: No such file or directory", Knowledge(), None
@@ -242,15 +213,7 @@ def test_no_second_cuda_runtime_is_advised(library: str) -> None:
     assert not any("nvidia-c" in cause.fix for cause in subject.causes)
 
 
-@pytest.mark.parametrize(
-    ("torch", "variant", "command"),
-    [
-        ("2.8.0", "cpu", "pip install -U setuptools wheel ninja && pip install "),
-        ("2.8.0", "cu128", "pip install -U setuptools wheel ninja && FORCE_CUDA=1 pip install "),
-        ("2.2.2", "cpu", "pip install -U setuptools wheel ninja && pip install "),
-        ("2.1.2", "cpu", 'pip install -U "setuptools<70" wheel ninja && pip install '),
-    ],
-)
+@table_rows
 def test_a_build_installs_its_tools_first(torch: str, variant: str, command: str) -> None:
     """torch/utils/cpp_extension.py imports pkg_resources.packaging in 2.1.2, not in 2.2.2; setuptools 70 has none."""
     name = missing("/v/torch_scatter/_version_cuda.so", torch, variant)
@@ -269,16 +232,7 @@ def test_a_need_for_nvcc_has_a_source_and_a_build() -> None:
     assert forced <= {row.name for row in rows if row.gpu_compiler.needed == "always"}
 
 
-@pytest.mark.parametrize(
-    ("path", "note"),
-    [
-        ("gsplat/csrc.so", "needs nvcc of CUDA 12"),
-        ("torchtext/lib/libtorchtext.so", "needs nvcc of CUDA 12: CMake's find_package(Torch) fails without it"),
-        ("torchvision/_C.so", "GPU sources need nvcc of CUDA 12"),
-        ("simple_knn/_C.so", "GPU sources need nvcc of CUDA 12"),  # its sources were not read
-        ("gptqmodel/x.so", ""),
-    ],
-)
+@table_rows
 def test_a_build_names_nvcc_where_the_package_needs_it(path: str, note: str) -> None:
     """Oracle: the setup.py or CMakeLists.txt that the row names."""
     name = missing(f"/x/site-packages/{path}", "2.8.0", "cu128")
