@@ -117,21 +117,12 @@ def install(
         others: packages to install with the same command; they have the same wheels.
         oldest: torch that an unknown one is not older than.
     """
-    if package.command:
-        return (package.command,)
-    if package.cuda:
-        return _of_cuda(package, missing, variant)
-    if package.needs_no_torch or package.conda:
-        command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
-        return (command,)
+    if ways := _for_every_torch(package, missing, variant):
+        return ways
     target = missing.target
     if target is not None and not target.variant and is_for_hip(missing):
         missing = _with_variant(missing, target, _ANY_ROCM)
         target = missing.target
-    if package.name in companions.COMPANIONS and (of_amd := hip_for_windows(missing)) is not None:
-        return (of_amd,)
-    if missing.log.is_nightly and (package.name in companions.COMPANIONS or package.nightly):
-        return (install_nightly(package.name, missing),)
     source = build(package, missing, [each.name for each in others])
     if source is not None and target is None and hip_port(package, missing) is not None:
         return (source,)
@@ -149,6 +140,32 @@ def install(
         return (source,) if source is not None else (_upgrade(package),) if package.upgrade else ()
     if target is None or versions.order(target.version) is None:
         return _for_unknown_torch(package, missing, source, variant, oldest)
+    return _for_release(package, missing, target, source)
+
+
+def _for_every_torch(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+    """The ways that do not depend on the release of torch; empty if there are none."""
+    if package.command:
+        return (package.command,)
+    if package.cuda:
+        return _of_cuda(package, missing, variant)
+    if package.conda:
+        return (f"conda install -c {package.conda.replace('::', ' ')}",)
+    if package.needs_no_torch:
+        return (_upgrade(package),)
+    is_companion = package.name in companions.COMPANIONS
+    if is_companion and (of_amd := hip_for_windows(missing)) is not None:
+        return (of_amd,)
+    is_nightly = missing.log.is_nightly and (is_companion or package.nightly)
+    return (install_nightly(package.name, missing),) if is_nightly else ()
+
+
+def _for_release(package: Package, missing: MissingName, target: TorchBuild, source: str | None) -> tuple[str, ...]:
+    """The ways to install it for a release of torch; see `install`.
+
+    Args:
+        source: the build from source.
+    """
     wheel = find_wheel(package, missing, target)
     if wheel is not None:
         return (wheel.command,)
