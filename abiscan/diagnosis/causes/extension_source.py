@@ -14,7 +14,7 @@ from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.mangling import NameKind
+from abiscan.mangling import CxxName, NameKind
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
@@ -64,35 +64,7 @@ def causes(missing: MissingName) -> Candidates:
 def _cxx_name(missing: MissingName) -> Candidates:
     cxx = missing.cxx
     assert cxx is not None
-    evidence = [f"{missing.shown} is not a symbol of torch, Python, CUDA or the C++ library."]
-    words = _words(missing.file.base_name)
-    scopes = "_".join(cxx.scope).lower()
-    of_package = _words_of_package(missing) & _words(scopes)
-    own = missing.namespace is None or bool(words & _words(scopes)) or bool(of_package)
-    if missing.namespace is None:
-        evidence.append("It has no namespace, like many functions that extensions define.")
-        score = 0.88 if missing.reference.owner is Owner.SELF else 0.78
-    elif missing.reference.owner is Owner.SELF:
-        own = True
-        score = 0.88
-        if missing.namespace == "pybind11":
-            evidence.append(
-                f"The library of namespace {missing.namespace} is header-only: the file should define the symbol "
-                f"itself."
-            )
-        else:
-            evidence.append("The file exports other symbols of the same namespace.")
-    elif own:
-        scope = "::".join(cxx.scope)
-        shared = f"the file's name, {missing.file.base_name}"
-        if not words & _words(scopes):
-            shared = f"the package of {missing.file.file_name}"
-        evidence.append(f"Its namespace {scope} shares a word with {shared}.")
-        score = 0.86
-    else:
-        evidence.append(f"It is unknown whether {_scope(missing)} is part of the extension or of another library.")
-        score = 0.55
-    fix = _fix(missing, cxx.base)
+    own, score, reason = _of_own_project(missing, cxx)
     if own and _is_library_of_package(missing):
         score = min(score, 0.62)
         package = distribution_of_file(missing.file.path) or normalised(missing.file.path.split("/")[-3])
@@ -103,7 +75,8 @@ def _cxx_name(missing: MissingName) -> Candidates:
             symbol=missing.shown,
             file=missing.file.file_name,
         )
-    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
+    unknown = f"{missing.shown} is not a symbol of torch, Python, CUDA or the C++ library."
+    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, (unknown, reason), _fix(missing, cxx.base))
     if not own:
         yield from _of_other_package(missing)
         if missing.reference.status is Status.MISSING:
@@ -116,6 +89,24 @@ def _cxx_name(missing: MissingName) -> Candidates:
             (text,),
             f"Link the library of {safe(missing.namespace or '', 'NAME')}, in the version of its headers.",
         )
+
+
+def _of_own_project(missing: MissingName, cxx: CxxName) -> tuple[bool, float, str]:
+    """Whether the symbol is of the file's own project, the score of a source that was not built, and a sentence."""
+    is_own = missing.reference.owner is Owner.SELF
+    if missing.namespace is None:
+        return True, 0.88 if is_own else 0.78, "It has no namespace, like many functions that extensions define."
+    if is_own and missing.namespace == "pybind11":
+        header_only = f"The library of namespace {missing.namespace} is header-only"
+        return True, 0.88, f"{header_only}: the file should define the symbol itself."
+    if is_own:
+        return True, 0.88, "The file exports other symbols of the same namespace."
+    words, scope = _words("_".join(cxx.scope).lower()), "::".join(cxx.scope)
+    if words & _words(missing.file.base_name):
+        return True, 0.86, f"Its namespace {scope} shares a word with the file's name, {missing.file.base_name}."
+    if words & _words_of_package(missing):
+        return True, 0.86, f"Its namespace {scope} shares a word with the package of {missing.file.file_name}."
+    return False, 0.55, f"It is unknown whether {_scope(missing)} is part of the extension or of another library."
 
 
 def _is_library_of_package(missing: MissingName) -> bool:

@@ -3,6 +3,7 @@ marked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from abiscan.diagnosis.fixes import torch_fixes
@@ -48,27 +49,27 @@ def causes(missing: MissingName) -> Candidates:
     of_compiler = missing.knowledge.target_from_source and missing.knowledge.target_cxx11_abi is None
     if of_compiler and any(form.kinds == {DifferenceKind.STRING_ABI} for form in missing.related):
         return
-    # The index has the names of wheels; another build has its own std::string in them.
-    of_wheels = missing.knowledge.target_from_source and not missing.knowledge.exact
-    here = [form for form in changed if form.in_target]
-    elsewhere = [form for form in changed if form.in_target is None]
     if missing.position is Position.INSIDE and not missing.knowledge.exact:
         return
     if missing.knowledge.target_is_before_index and missing.in_oldest_known:
         # The first known release has the symbol itself: later changes are irrelevant for a torch before it.
         return
-    if here:
-        form = min(here, key=_distance)
-        score = _score_in_target(missing, form, len(here))
-        where = f"torch {form.where}" if of_wheels else missing.target_label
-    elif elsewhere:
-        # Unknown target: the change is a fact, and its direction depends on the installed torch.
-        form = min(elsewhere, key=_distance)
-        score = 0.45 if missing.in_newest_known else 0.53
-        where = f"torch {form.where}"
-    else:
+    yield from _replaced(missing, changed)
+
+
+def _replaced(missing: MissingName, changed: Sequence[RelatedExport]) -> Candidates:
+    """The form of other parameters that replaced the function, in the target or, if that is unknown, in a release."""
+    # The index has the names of wheels; another build has its own std::string in them.
+    of_wheels = missing.knowledge.target_from_source and not missing.knowledge.exact
+    here = [form for form in changed if form.in_target]
+    elsewhere = [form for form in changed if form.in_target is None]
+    if not here and not elsewhere:
         return
-    theirs, mine = _apart(form.parsed.declaration, spelled or missing.cxx.declaration)
+    form, spelled = min(here or elsewhere, key=_distance), missing.reference.spelled_as
+    where = missing.target_label if here and not of_wheels else f"torch {form.where}"
+    # Unknown target: the change is a fact, and its direction depends on the installed torch.
+    score = _score_in_target(missing, form, len(here)) if here else 0.45 if missing.in_newest_known else 0.53
+    theirs, mine = _apart(form.parsed.declaration, spelled or missing.parsed.declaration)
     exports = "export" if " and " in where else "exports"
     evidence = [f"{where} {exports} {form.parsed.qualified} with another signature: {theirs}; expected: {mine}."]
     if not spelled:

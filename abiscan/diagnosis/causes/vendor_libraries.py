@@ -135,6 +135,33 @@ def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     from abiscan.diagnosis.fixes.cuda_library_fixes import replace_cuda_library
+
+    score, unversioned, *evidence = _evidence_on_cuda(missing, vendor)
+    needed = _needs_vendor(missing, vendor)
+    yield Candidate(
+        CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), partial(replace_cuda_library, missing, vendor)
+    )
+    if not needed and not _is_of_cuda(missing):
+        # A linker has the library of the same headers: what all releases export is missing because it was not linked.
+        # Objects and toolkit are of one release where a linker runs.
+        not_given = missing.reference.link_time
+        not_linked = 0.78 if not_given or unversioned else 0.7 if vendor.linked_by_user else 0.55
+        if needed is not None:
+            not_linked = 0.88
+        elif missing.reference.library is not None:
+            not_linked = 0.2
+        yield from _not_linked(missing, vendor, not_linked)
+    if missing.target_variant == "cpu" and vendor.with_torch and not needed:
+        text = (
+            f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
+            f"as a CUDA build does."
+        )
+        fix = torch_fixes.gpu_build(missing)
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
+
+
+def _evidence_on_cuda(missing: MissingName, vendor: Vendor) -> tuple[float, bool, *tuple[str, ...]]:
+    """The score of another release of the library, whether the file was not linked against it, and the evidence."""
     from abiscan.diagnosis.fixes.cuda_releases import release_evidence
 
     evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
@@ -172,26 +199,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     if unversioned:
         evidence.append(f"Not linked against it: a symbol of lib{vendor.library} then has a version in the message.")
         score = min(score, 0.6)
-    yield Candidate(
-        CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), partial(replace_cuda_library, missing, vendor)
-    )
-    if not needed and not _is_of_cuda(missing):
-        # A linker has the library of the same headers: what all releases export is missing because it was not linked.
-        # Objects and toolkit are of one release where a linker runs.
-        not_given = missing.reference.link_time
-        not_linked = 0.78 if not_given or unversioned else 0.7 if vendor.linked_by_user else 0.55
-        if needed is not None:
-            not_linked = 0.88
-        elif missing.reference.library is not None:
-            not_linked = 0.2
-        yield from _not_linked(missing, vendor, not_linked)
-    if missing.target_variant == "cpu" and vendor.with_torch and not needed:
-        text = (
-            f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
-            f"as a CUDA build does."
-        )
-        fix = torch_fixes.gpu_build(missing)
-        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
+    return score, unversioned, *evidence
 
 
 # What nvcc generates calls to, which links the runtime; and functions that CUDA 10 and 11 added.

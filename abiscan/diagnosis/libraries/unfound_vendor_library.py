@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.fixes import package_commands
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_file, library_of_file
@@ -39,44 +40,54 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if vendor is not None and vendor.cuda:
         yield from causes_for_cuda(name, vendor, missing, tuple(evidence), here, by_torch=by_torch)
         return
-    stem = safe(name.split(".so", maxsplit=1)[0], "NAME")
     if missing.file.path.startswith(ANDROID_APP):
         yield from row_causes("library-of-android-app-missing", missing, library=name)
-        return
+    elif vendor is not None and vendor.owner is Owner.HIP and not _of_system(name, vendor):
+        evidence.append(f"It is part of {vendor.product}.")
+        versioned, stem = not name.endswith(".so"), _stem(name)
+        yield from row_causes(
+            "library-of-rocm-missing", missing, evidence=evidence, library=name, stem=stem, versioned=versioned
+        )
+    else:
+        product, fix = _of_package(name, vendor, missing)
+        if here is not None:
+            fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*evidence, *product), fix)
+
+
+def _stem(name: str) -> str:
+    return safe(name.split(".so", maxsplit=1)[0], "NAME")
+
+
+def _of_system(name: str, vendor: Vendor | None) -> SystemLibrary | None:
+    """The library of the catalogue that packages of the system have; None for one that conda-forge has in releases."""
+    return library_of_file(name) if safe(name, "") and not (vendor is not None and vendor.conda) else None
+
+
+def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple[tuple[str, ...], str]:
+    """What the library is part of, as a sentence if that is known, and how to install it."""
     shows = "; `otool -L FILE` prints the path that the file expects." if name.endswith(".dylib") else ""
     if not shows and (not name.startswith("lib") or ".so" not in name):
         shows = ", and put its folder on PATH."
     fix = f"Install the package that provides {safe(name, 'it')}{shows}"
-    system = library_of_file(name) if safe(name, "") else None
-    if system is not None and not (vendor is not None and vendor.conda):
-        evidence.append(f"It is part of {system.product}.")
-        fix = "\n".join(install_file(name, jetson=missing.log.is_jetson))
-    elif vendor is not None:
-        evidence.append(f"It is part of {vendor.product}.")
-        if vendor.owner is Owner.HIP:
-            versioned = not name.endswith(".so")
-            yield from row_causes(
-                "library-of-rocm-missing", missing, evidence=evidence, library=name, stem=stem, versioned=versioned
-            )
-            return
-        if vendor.distribution:
-            fix = f"pip install {vendor.distribution}"
-        elif vendor.conda:
-            fix = _of_conda(name, vendor)
-    elif (opencv := re.search(_OPENCV, name)) is not None:
-        evidence.append(f"{name} is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
-        fix = f'conda install -c conda-forge "libopencv={opencv[1]}.{int(opencv[2])}"'
-    elif missing.file.is_torch_itself and name.endswith(".dylib") and not library_of_file(name):
-        evidence.append("A file of torch needs it; the wheel of another torch release bundles it or does not need it.")
-        fix = "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
-    elif (package := package_of_file(name)) is not None:
-        evidence.append(f"{name} is part of {package.name}. Not every release and build of it has this file.")
-        fix = "\n".join(package_commands.install(package, missing)) or fix
-    elif safe(name, "") and (search := install_file(name, jetson=missing.log.is_jetson)):
+    if (system := _of_system(name, vendor)) is not None:
+        return (f"It is part of {system.product}.",), "\n".join(install_file(name, jetson=missing.log.is_jetson))
+    if vendor is not None:
+        of_vendor = f"pip install {vendor.distribution}" if vendor.distribution else ""
+        return (f"It is part of {vendor.product}.",), of_vendor or (_of_conda(name, vendor) if vendor.conda else fix)
+    if (opencv := re.search(_OPENCV, name)) is not None:
+        release = f"{opencv[1]}.{int(opencv[2])}"
+        return (f"{name} is part of OpenCV {release}.",), f'conda install -c conda-forge "libopencv={release}"'
+    if missing.file.is_torch_itself and name.endswith(".dylib") and not library_of_file(name):
+        bundled = "A file of torch needs it; the wheel of another torch release bundles it or does not need it."
+        return (bundled,), "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
+    if (package := package_of_file(name)) is not None:
+        product = f"{name} is part of {package.name}. Not every release and build of it has this file."
+        return (product,), "\n".join(package_commands.install(package, missing)) or fix
+    if safe(name, "") and (search := install_file(name, jetson=missing.log.is_jetson)):
+        stem = _stem(name)
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
-    if here is not None:
-        fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+    return (), fix
 
 
 # Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
