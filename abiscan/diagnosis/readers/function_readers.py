@@ -100,16 +100,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     library = module.split(".")[0]
     if library.isidentifier():
         found["library"] = library
-    of_torch = pattern_of("skipped_file_of_torch").search(around)
-    if library in sys.stdlib_module_names or of_torch is not None:
-        found["of_python"] = name
-        found["torch_file"] = "" if of_torch is None else of_torch[1]
-    elif library in _FRAMEWORKS:
-        found["of_python"], found["of_framework"], found["of_random"] = name, library, "random" * (".random." in name)
-    elif named is not None and named.re is skipped[0] and record is None and "." in named[2].rstrip("."):
-        found["of_python"], found["method"] = name, named[2]
-    elif record is None and (method := _CLASS_OF_METHOD.search(name)) is not None:
-        found["of_python"], found["method"] = name, method[0][1:]
+    method = named[2] if named is not None and named.re is skipped[0] and "." in named[2].rstrip(".") else ""
+    found |= _unregistrable(name, library, around, None if record is not None else method)
     if record is None and library in ("", "aiter") and function in _PYTHON_OF_AITER and "aiter" in hit.line + around:
         module, found["calls_bound"] = _PYTHON_OF_AITER[function], function
         name = function
@@ -117,11 +109,32 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         found["module"] = module
     found["name"] = name or "Dynamo"
     retold = hit.preceding(_LINES_OF_RETELLING) + hit.before[-_NAME_BEFORE:] + around
-    texts_of_name = (given or name, *(() if is_compiled_module(module) else (retold,)))
-    bound = next(filter(None, map(pattern_of("bound_function").search, texts_of_name)), None)
-    if bound is not None or is_compiled_module(module) or is_file_of_package(module):
-        found["bound"] = module if bound is None else bound[0]
-    return {**found, **_user_frame(hit)}
+    return {**found, **_bound(given or name, module, retold), **_user_frame(hit)}
+
+
+def _unregistrable(name: str, library: str, around: str, method: str | None) -> dict[str, str]:
+    """`of_python` and what shows that the function is not to be registered; nothing for others.
+
+    Args:
+        method: that the message names, or empty; None for a function that is bound from C++.
+    """
+    of_torch = pattern_of("skipped_file_of_torch").search(around)
+    if library in sys.stdlib_module_names or of_torch is not None:
+        return {"of_python": name, "torch_file": "" if of_torch is None else of_torch[1]}
+    if library in _FRAMEWORKS:
+        return {"of_python": name, "of_framework": library, "of_random": "random" * (".random." in name)}
+    in_name = None if method is None else _CLASS_OF_METHOD.search(name)
+    method = method or ("" if in_name is None else in_name[0][1:])
+    return {"of_python": name, "method": method} if method else {}
+
+
+def _bound(name: str, module: str, retold: str) -> dict[str, str]:
+    """`bound`: the words that show that the function is bound from C++, else the module that is compiled."""
+    is_compiled = is_compiled_module(module)
+    found = next(filter(None, map(pattern_of("bound_function").search, (name, "" if is_compiled else retold))), None)
+    if found is not None:
+        return {"bound": found[0]}
+    return {"bound": module} if is_compiled or is_file_of_package(module) else {}
 
 
 def _is_cut(name: str) -> bool:
