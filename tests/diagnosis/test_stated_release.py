@@ -11,14 +11,12 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.fixes.package_commands import install
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.diagnosis.reference import Reference, ReferringFile
-from abiscan.loader import LoaderSettings
 from abiscan.model.cause import Cause, CauseId
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
@@ -78,9 +76,6 @@ def test_no_such_cause_for_a_known_torch_or_a_linker(index: ReleaseIndex) -> Non
 
 def test_a_name_of_every_release_has_neither_side(index: ReleaseIndex) -> None:
     assert not _sides("_ZTIN5torch2nn6ModuleE", knowledge_of("1.9.0", index))
-
-
-_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 
 
 @pytest.mark.parametrize(
