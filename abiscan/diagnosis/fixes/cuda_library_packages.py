@@ -138,10 +138,15 @@ def _of_toolkit_for(library: CudaLibrary, program: Program) -> str:
         "their own, the others are in the toolkit (https://developer.nvidia.com/cuda-toolkit-archive)"
     )
     return (
-        f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
-        f"installed: find / -name 'lib{library.vendor.library}.so*' 2>/dev/null\n"
-        f"If it is not there: {source}\n"
+        f"{_with_folder_of(library.vendor)}\nIf it is not there: {source}\n"
         f"or, for the CUDA that is installed: {use_libtorch(library.missing, program, ReleaseRanges())}"
+    )
+
+
+def _with_folder_of(vendor: Vendor) -> str:
+    return (
+        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
+        f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
     )
 
 
@@ -188,10 +193,7 @@ def extension_for_cuda(missing: MissingName) -> str:
 def install_itself(library: CudaLibrary) -> str:
     """How to install exactly this library."""
     vendor, major, missing = library.vendor, library.major, library.missing
-    path = (
-        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
-        f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
-    )
+    path = _with_folder_of(vendor)
     if missing.log.is_jetson and vendor.library in _NOT_IN_JETPACK:
         return _NOT_IN_JETPACK[vendor.library]
     if missing.log.is_jetson:

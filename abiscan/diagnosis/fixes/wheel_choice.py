@@ -89,11 +89,6 @@ def _variant_of(target: TorchBuild, variant: str) -> str:
 
 def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> PublishedWheel | None:
     """The published wheel for the target; None if none is known."""
-    return next(_wheels_for(package, missing, target), None)
-
-
-def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[PublishedWheel]:
-    """The wheel of each row of wheels with one for the target."""
     python = missing.loading_python
     for wheels in rows_of(package, missing):
         known = entry_of_release(wheels.variants, target.version)
@@ -104,7 +99,8 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
             continue
         if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
             continue
-        yield published_wheel(wheels, package, target.version, variant, missing)
+        return published_wheel(wheels, package, target.version, variant, missing)
+    return None
 
 
 def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild, named: str) -> str | None:

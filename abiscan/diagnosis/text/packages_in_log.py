@@ -13,7 +13,7 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_o
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
 from abiscan.diagnosis.text.text_facts import first_match, matches, matches_and_values, pattern_of, values
-from abiscan.diagnosis.text.values_in_text import captured, matches_of
+from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
 
 _MOST_RELEASES: Final = 500
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
@@ -58,7 +58,8 @@ def find_release(project: str, text: str) -> str:
     names = "|".join(re.escape(name).replace("\\-", "[-_ ]") for name in longest_first)
     behind = pattern_of("release_behind_name")
     found: list[tuple[int, int, str]] = []
-    for name in matches_of(re.compile(rf"(?<![\w.-])(?:py)?(?:{names})", re.ASCII | re.IGNORECASE), text):
+    places = re.finditer(rf"(?<![\w.-])(?:py)?(?:{names})", text, re.ASCII | re.IGNORECASE)
+    for name in itertools.islice(places, MOST_PLACES):
         release = behind.match(text, name.end())
         if release is not None and not is_proposed(text, name.start(), release.end()):
             found.append((name.start(), release.end(), captured(release)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -11,11 +10,6 @@ if TYPE_CHECKING:
 
 MOST_PLACES: Final = 20_000
 """Maximum number of places of a pattern in a text; logs are repetitive."""
-
-
-def matches_of(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """The first places of a pattern in a text, at most `MOST_PLACES`."""
-    return itertools.islice(pattern.finditer(text), MOST_PLACES)
 
 
 def captured(match: re.Match[str]) -> str:
