@@ -13,24 +13,8 @@ from abiscan.diagnosis.readings.read_text import read_text
 from tests.diagnosis.explained import explain
 
 _UNBALANCED = (
-    *(
-        "",
-        "a(b",
-        "a[b",
-        "a)b",
-        "*a",
-        "+",
-        "a{2}{3}",
-        "a\\",
-        "(?P<x",
-        "(?<=a+)",
-        "[z-a]",
-        "a**",
-        "\\1",
-        "(?i",
-        "|",
-        "^$",
-    ),
+    *("", "a(b", "a[b", "a)b", "*a", "+", "a{2}{3}", "a\\", "(?P<x", "(?<=a+)", "[z-a]", "a**"),
+    *("\\1", "(?i", "|", "^$"),
 )
 _MESSAGES = (
     "ModuleNotFoundError: No module named '{}'",

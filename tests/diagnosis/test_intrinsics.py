@@ -59,14 +59,8 @@ def test_torchs_own_atomic_takes_the_16_bit_classes(tmp_path: Path, nothing: Kno
 _OF_TORCH = ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
 _OPERATIONS = {
     "__half": (
-        *(
-            "q[0] = h[0];",
-            "f[0] = h[0];",
-            "h[1] = f[0];",
-            "h[2] = h[0] + h[1];",
-            "h[3] += h[0];",
-            "h[4] = __half(q[0]);",
-        ),
+        *("q[0] = h[0];", "f[0] = h[0];", "h[1] = f[0];"),
+        *("h[2] = h[0] + h[1];", "h[3] += h[0];", "h[4] = __half(q[0]);"),
     ),
     "__half2": ("h2[0] = h2[1] * h2[2];",),
     "__nv_bfloat16": ("f[1] = b[0];", "b[1] = f[2];"),

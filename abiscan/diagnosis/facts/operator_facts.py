@@ -30,11 +30,8 @@ def operator_module(values: Values, missing: MissingName) -> str:
 def operator_package(values: Values, missing: MissingName) -> str | None:
     """The package of the catalogue that registers these operators, if its installation is known."""
     package = _package_of_operators(values, missing)
-    return (
-        None
-        if package is None or not package_facts.reinstall_package({"project": package.name}, missing)
-        else package.name
-    )
+    is_known = package is not None and package_facts.reinstall_package({"project": package.name}, missing)
+    return package.name if package is not None and is_known else None
 
 
 def reinstall_operators(values: Values, missing: MissingName) -> str | None:

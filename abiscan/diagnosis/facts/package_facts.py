@@ -411,12 +411,10 @@ def install_built_torch(values: Values, missing: MissingName) -> str | None:
     release if only the minor one is known."""
     version, _, label = values.get("built", "").partition("+")
     there = _with_torch(values.get("built", ""), missing)
+    if there is None:
+        return None
     wanted = f"torch=={version}" if version.count(".") > 1 else f'"torch=={version}.*"'
-    return (
-        None
-        if there is None
-        else torch_commands.install_torch(version, there, variant=label) or f"pip install {wanted}"
-    )
+    return torch_commands.install_torch(version, there, variant=label) or f"pip install {wanted}"
 
 
 def hip_project(values: Values, missing: MissingName) -> str | None:

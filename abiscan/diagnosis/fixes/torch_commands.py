@@ -116,11 +116,8 @@ def torch_with_hip(missing: MissingName) -> str | None:
 
 def force_reinstall(command: str) -> str:
     """The command also replaces another build of the same release: pip takes `2.1.0+cpu` for `torch==2.1.0`."""
-    return (
-        command
-        if "--force-reinstall" in command
-        else command.replace("pip install", "pip install --force-reinstall", 1)
-    )
+    forced = command.replace("pip install", "pip install --force-reinstall", 1)
+    return command if "--force-reinstall" in command else forced
 
 
 def find_torch(

@@ -13,11 +13,9 @@ from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubje
 from abiscan.model.finding import Location
 
 SUBJECTS: Final[Mapping[str, type[FoundSubject]]] = {
-    "symbol": SymbolSubject,
-    "library": LibrarySubject,
-    "version": VersionSubject,
+    each.kind.value: each for each in (SymbolSubject, LibrarySubject, VersionSubject)
 }
-"""Names of subjects in rows."""
+"""Subjects by their names in rows."""
 
 
 @cache

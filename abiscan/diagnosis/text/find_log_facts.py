@@ -38,17 +38,8 @@ from abiscan.releases.build import has_the_new_string
 
 # Facts that hold where the text shows the row of `text_facts.toml` of the same name.
 _SHOWN: Final = (
-    *(
-        "only_wheel",
-        "is_wsl",
-        "is_musl",
-        "is_jetson",
-        "is_image_build",
-        "is_apple_silicon",
-        "is_nvidia_image",
-        "is_free_threaded",
-    ),
-    *("is_conda", "is_python_build", "is_compiled_at_first_use", "keeps_source"),
+    *("only_wheel", "is_wsl", "is_musl", "is_jetson", "is_image_build", "is_apple_silicon", "is_nvidia_image"),
+    *("is_free_threaded", "is_conda", "is_python_build", "is_compiled_at_first_use", "keeps_source"),
     *("rejected_name", "validity_asked", "exporting_release_asked"),
 )
 
