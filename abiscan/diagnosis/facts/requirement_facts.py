@@ -307,15 +307,19 @@ def keeps_this_torch(values: Values, missing: MissingName) -> str | None:
 
 def asked_requirement(values: Values, missing: MissingName) -> str | None:
     """The packages (value `project`) in the releases that the text names, as requirements of pip."""
-    found = (package_commands.find_package(missing, each) for each in values.get("project", "").split())
-    named = ((each, _release_in_text(each, missing)) for each in filter(None, found))
+    named = ((each, _release_in_text(each, missing)) for each in filter(None, _packages(values, missing)))
     return " ".join(requirement(each, release) if release else each.name for each, release in named) or None
+
+
+def _packages(values: Values, missing: MissingName) -> list[Package | None]:
+    """The packages of the value `project`; None for one that is not in the catalogue."""
+    return [package_commands.find_package(missing, each) for each in values.get("project", "").split()]
 
 
 def _requirements_on_torch(values: Values, missing: MissingName) -> list[tuple[str, str]]:
     """Name and release of each package of the value `project`, and its requirement; empty if one is unknown."""
     found = []
-    for package in (package_commands.find_package(missing, each) for each in values.get("project", "").split()):
+    for package in _packages(values, missing):
         required = None if package is None else _requirement_on_torch(package, missing)
         if package is None or required is None:
             return []

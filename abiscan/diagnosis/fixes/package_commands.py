@@ -26,6 +26,7 @@ from abiscan.diagnosis.fixes.torch_commands import (
     index_of_label,
     install_nightly,
     install_torch,
+    is_installable,
     variants_of,
 )
 from abiscan.diagnosis.fixes.wheel_choice import find_wheel, with_cuda, with_other_torch
@@ -35,7 +36,7 @@ from abiscan.diagnosis.fixes.wheel_rows import (
     cuda_major,
     entry_of_release,
     fill_places,
-    is_in_span,
+    is_for_python,
     is_on_windows,
     nearest_variant,
     patch_release,
@@ -54,7 +55,6 @@ from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases import companions
-from abiscan.releases.pythons import with_wheels
 
 # In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
 _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
@@ -429,11 +429,8 @@ def _possible_entries(
     package: Package, missing: MissingName, oldest: str
 ) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:
     """Each row of wheels with a release of torch that may be the installed one, and the variants, newest first."""
-    python = missing.loading_python
     for wheels in rows_of(package, missing):
-        if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
-            continue
-        for torch, known in wheels.variants.items():
+        for torch, known in wheels.variants.items() if is_for_python(wheels, missing) else ():
             release = next((each for each in wheels.releases if each.startswith(f"{torch}.")), patch_release(torch))
             if _may_be_installed(release, missing, oldest):
                 yield wheels, release, known
@@ -443,9 +440,8 @@ def _may_be_installed(torch: str, missing: MissingName, oldest: str) -> bool:
     """Whether an unknown torch that lacks the symbol, and is not older than another, may be this release."""
     if (versions.order(torch) or ()) < (versions.order(oldest) or ()):
         return False
-    python = missing.loading_python
     exported = missing.exported_in if missing.is_torch_name else None
-    return (not exported or not exported.contains(torch)) and (python is None or python in with_wheels(torch))
+    return (not exported or not exported.contains(torch)) and is_installable(torch, missing)
 
 
 def _fetched(package: Package, wheels: Wheels, missing: MissingName, oldest: str) -> tuple[str, ...]:

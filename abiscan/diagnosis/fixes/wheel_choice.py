@@ -15,7 +15,7 @@ from abiscan.diagnosis.fixes.wheel_rows import (
     cuda_major,
     cuda_release,
     entry_of_release,
-    is_in_span,
+    is_for_python,
     nearest_variant,
     patch_release,
     platform_of,
@@ -89,7 +89,6 @@ def _variant_of(target: TorchBuild, variant: str) -> str:
 
 def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> PublishedWheel | None:
     """The published wheel for the target; None if none is known."""
-    python = missing.loading_python
     for wheels in rows_of(package, missing):
         known = entry_of_release(wheels.variants, target.version)
         if known is None:
@@ -97,7 +96,7 @@ def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> Pu
         variant = _chosen_variant(package, known, target, missing.log.variant)
         if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
             continue
-        if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
+        if not is_for_python(wheels, missing):
             continue
         return published_wheel(wheels, package, target.version, variant, missing)
     return None

@@ -123,7 +123,8 @@ def published_wheel(wheels: Wheels, package: Package, torch: str, variant: str, 
     arguments = fill_row(wheels, package, torch, variant, missing)
     release = entry_of_release(wheels.releases, torch) or ""
     remark = ""
-    if _python_for(wheels, missing) is None and re.search("{py(?:thon)?}", wheels.install) and wheels.pythons:
+    is_unknown = missing.loading_python is None or not is_for_python(wheels, missing)
+    if is_unknown and re.search("{py(?:thon)?}", wheels.install) and wheels.pythons:
         python = newest_python(wheels, torch)
         tag = python_tag(python)
         remark = (
@@ -138,17 +139,17 @@ def fill_row(wheels: Wheels, package: Package, torch: str, variant: str, missing
     if abi is None:
         at = versions.order(torch) or ()
         abi = has_the_new_string(f"{torch}+{variant}") or at[:2] >= _NEW_STRING
-    python = _python_for(wheels, missing)
-    tag = python_tag(str(python)) if python is not None else python_tag(newest_python(wheels, torch))
+    python = missing.loading_python if is_for_python(wheels, missing) else None
+    tag = python_tag(newest_python(wheels, torch) if python is None else str(python))
     of_process = {"abi": "TRUE" if abi else "FALSE", "python": tag, "py": tag.replace("cp", "py")}
     places = {**fill_places(wheels, package, torch, variant), **of_process, "platform": platform_of(missing)}
     return wheels.install.format_map(places)
 
 
-def _python_for(wheels: Wheels, missing: MissingName) -> PythonVersion | None:
-    """The CPython of the text or this machine, if a row has wheels for it."""
+def is_for_python(wheels: Wheels, missing: MissingName) -> bool:
+    """Whether a row may have wheels for the CPython of the text or this machine."""
     python = missing.loading_python
-    return python if python is None or not wheels.pythons or is_in_span(python, wheels.pythons) else None
+    return python is None or not wheels.pythons or _is_in_span(python, wheels.pythons)
 
 
 def fill_places(wheels: Wheels, package: Package, torch: str, variant: str) -> dict[str, str]:
@@ -200,7 +201,7 @@ def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
 
 def pythons_of_wheel(wheels: Wheels, torch: str) -> tuple[PythonVersion, ...]:
     """The CPythons for which a torch and the wheel of a package both exist, oldest first."""
-    return tuple(each for each in with_wheels(torch) if not wheels.pythons or is_in_span(each, wheels.pythons))
+    return tuple(each for each in with_wheels(torch) if not wheels.pythons or _is_in_span(each, wheels.pythons))
 
 
 def newest_python(wheels: Wheels, torch: str) -> str:
@@ -215,7 +216,7 @@ def pythons_of_package(package: Package, torch: str) -> tuple[PythonVersion, ...
     return next((pythons_of_wheel(row, torch) for row in rows), ())
 
 
-def is_in_span(python: PythonVersion, span: tuple[str, ...]) -> bool:
+def _is_in_span(python: PythonVersion, span: tuple[str, ...]) -> bool:
     """Whether a CPython is one of a row's."""
     first, last = (versions.order(each) or () for each in span)
     return first[:2] <= (python.major, python.minor) <= last[:2]
