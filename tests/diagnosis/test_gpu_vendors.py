@@ -5,7 +5,7 @@ Oracle: names of GPUs and architectures of the vendors; the log of https://githu
 
 from __future__ import annotations
 
-from abiscan.diagnosis.text.gpu_vendors import find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.text.find_log_facts import find_capability, find_gpu_vendor, find_rocm
 from tests.tables import table_rows
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
-from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA, find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.packages_in_log import (
@@ -33,6 +33,7 @@ from abiscan.diagnosis.text.torch_in_log import (
     find_variant,
 )
 from abiscan.diagnosis.text.values_in_text import only_value
+from abiscan.model.gpu_toolkits import capability_of_name
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
@@ -158,3 +159,33 @@ def _python_folder(text: str) -> str:
     portable = only_value(values("portable_python", text))
     environment = only_value(values("venv_on_windows", text))
     return portable or (f"{environment}\\Scripts" if environment else "")
+
+
+def find_gpu_vendor(text: str) -> str:
+    """`nvidia`, `amd`, `dcu`, `npu` or `xpu`; `cpu` for a build of torch without GPU; empty if the text names none, or
+    GPUs of NVIDIA and of another vendor."""
+    without_amd = is_shown("without_amd", text)
+    found = [vendor for vendor, _ in shown("gpu", text) if vendor != AMD or not without_amd]
+    if NVIDIA not in found and find_capability(text):
+        found.append(NVIDIA)
+    if not found and is_shown("only_cpu", text) and not is_shown("torch_for_cuda", text):
+        return NO_GPU
+    # DTK uses AMD's names of architectures.
+    if not found and not without_amd:
+        with_rocm = is_shown("with_rocm", text) and not is_shown("with_cuda", text)
+        # A release of CUDA is the user's; a path is that of the torch which was installed by mistake.
+        if with_rocm or (is_shown("rocm_folder", text) and not is_shown("cuda", text)):
+            return AMD
+    if not found:
+        return NO_GPU if is_shown("without_gpu", text) or is_shown("cpu_build", text) else ""
+    return "" if NVIDIA in found and len(found) > 1 else found[0]
+
+
+def find_rocm(text: str) -> str:
+    """The only release of ROCm (or of HIP, which has the same number) in a text, `5.7`; empty if there is none."""
+    return only_value(values("rocm_release", text) or values("hip_release", text))
+
+
+def find_capability(text: str) -> str:
+    """The compute capability of the only GPU of NVIDIA that a text names: `9.0` for H100; empty if unknown."""
+    return only_value(filter(None, map(capability_of_name, values("nvidia_gpu", text))))
