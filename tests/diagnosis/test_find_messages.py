@@ -28,15 +28,7 @@ def test_symbol(text: str, name: str, needed_by: str | None) -> None:
     assert (found.kind, found.text, found.needed_by) == (SubjectKind.SYMBOL, name, needed_by)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "OSError: /s/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
-        "/s/libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version libnvJitLink.so.12 not defined in file "
-        "libnvJitLink.so.12 with link time reference",
-        "undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12\t(/s/libcusparse.so.12)",
-    ],
-)
+@table_rows
 def test_versioned_symbol(text: str) -> None:
     (found,) = find_messages(text)
     assert (found.text, found.library, found.version, found.needed_by) == (
@@ -160,16 +152,7 @@ def test_any_text_is_read(text: str) -> None:
     assert time.process_time() - started < 0.2
 
 
-@pytest.mark.parametrize(
-    ("text", "by_linker", "macos"),
-    [
-        ("a.so: undefined symbol: foo", False, False),
-        ("a.cpp:(.text+0x9): undefined reference to `foo'", True, False),
-        ("dlopen(a.so, 2): Symbol not found: _foo", False, True),
-        ('Undefined symbols for architecture arm64:\n  "_foo", referenced from:\n      _main in a.o', True, True),
-        ("/usr/bin/ld: cannot find -lfoo", True, False),
-    ],
-)
+@table_rows
 def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
     (found,) = find_messages(text)
     assert (found.by_linker, isinstance(found, SymbolSubject) and found.macos) == (by_linker, macos)

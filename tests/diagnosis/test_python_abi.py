@@ -11,20 +11,10 @@ from abiscan.diagnosis.reference import Reference
 from abiscan.environment.python_names import exported_by, systems_exporting
 from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # tests/environment/test_python_names.py checks the versions themselves.
-        ("PyList_New", "2.7-3.14"),
-        ("PyLong_GetSign", "3.14"),
-        ("PyUnicode_AsUnicode", "3.6-3.11"),
-        ("PyCFunction_New", "2.7-3.8, 3.10-3.14"),
-        ("_Py_DecRefShared", "3.13t-3.14t"),
-        ("Py_NoSuchName", ""),
-    ],
-)
+@table_rows
 def test_ranges(name: str, expected: str) -> None:
     assert ranges(exported_by(name)) == expected
 

@@ -22,6 +22,7 @@ from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import MACHINE, knowledge_of
+from tests.tables import table_rows
 
 ERROR = "_ZN3c105ErrorC1ENS_14SourceLocationESs"
 _CONDITION = re.compile(r"The loaded torch may be (?:newer than (\S+))?(?: and )?(?:older than (\S+))?: it does not")
@@ -108,25 +109,7 @@ def test_a_release_number_with_another_commit_is_a_source_build(index: ReleaseIn
         assert not Knowledge(target=torch).target_from_source
 
 
-SITE = "ImportError: /v/lib/python3.10/site-packages/"
-TEXTS = [
-    # Of two rows of wheels.
-    (
-        f"{SITE}torchtext/lib/libtorchtext.so: undefined symbol: ",
-        "_ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEENS2_8optionalINS2_10ScalarTypeEEENS6_INS2_6LayoutEEENS6_INS2_6"
-        "DeviceEEENS6_IbEE",
-    ),
-    (f"{SITE}fbgemm_gpu/fbgemm_gpu_py.so: undefined symbol: ", "_ZN3c104impl8GPUTrace13gpuTraceStateE"),
-    (
-        f"{SITE}torchtext/lib/libtorchtext.so: undefined symbol: ",
-        "_ZN2at4_ops10select_int4callERKNS_6TensorElN3c106SymIntE",
-    ),
-    (f"{SITE}vllm/_C.abi3.so: undefined symbol: ", "_ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv"),
-    (f"{SITE}exllama_kernels.cpython-310-x86_64-linux-gnu.so: undefined symbol: ", "_ZN3c104cuda9SetDeviceEi"),
-]
-
-
-@pytest.mark.parametrize(("text", "symbol"), TEXTS)
+@table_rows
 def test_the_example_lacks_the_symbol(text: str, symbol: str, index: ReleaseIndex) -> None:
     best = explain(text + symbol, Knowledge(releases=index))[0].causes[0]
     history = index.history(symbol, "x86_64")

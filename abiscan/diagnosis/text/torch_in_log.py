@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_of
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.text_facts import (
@@ -148,7 +148,7 @@ def find_label_beside(torch: str, text: str) -> str:
     found = only_value(values("cuda_beside_torch", text)).replace(".", "")
     if not found or values("toolkit", text):
         return ""
-    rows = (wheels_by_id()[each].variants for each in packages_by_name()["torch"].wheels)
+    rows = (each.variants for each in wheels_of(packages_by_name()["torch"]))
     known = (variants.get(torch) or variants.get(minor(torch)) or () for variants in rows)
     return f"+cu{found}" if any(f"cu{found}" in each for each in known) else ""
 
