@@ -21,6 +21,8 @@ _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
     PythonVersion(3, 13): ("2.5.0", None),
     PythonVersion(3, 14): ("2.9.0", None),
 }
+# torch 1.4.0 is the last release with wheels for CPython 2.7 (release notes of PyTorch 1.4).
+_OF_PYTHON_2 = (None, "1.4.0")
 # CPython -> first release with wheels for it on Windows and macOS, if that is a later one.
 _FIRST_WITHOUT_LINUX: Mapping[PythonVersion, str] = {PythonVersion(3, 11): "2.0.0", PythonVersion(3, 13): "2.6.0"}
 
@@ -41,11 +43,11 @@ def _is_everywhere(release: str, python: PythonVersion) -> bool:
 
 
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
-    """The known releases (oldest first) with wheels for a CPython: none for one older than the table, all for one that
-    is not in the table."""
-    if python < min(_RELEASES):
+    """The known releases (oldest first) with wheels for a CPython: none for a CPython 3 older than the table, all for
+    one that is not in the table."""
+    if 3 <= python.major and python < min(_RELEASES):
         return ()
-    first, last = _RELEASES.get(python, (None, None))
+    first, last = _RELEASES.get(python, (None, None)) if python.major > 2 else _OF_PYTHON_2
     begins, ends = first and order(first), last and order(last)
     return tuple(
         release

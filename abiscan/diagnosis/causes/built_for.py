@@ -175,9 +175,11 @@ def _gap(missing: MissingName) -> Candidates:
     )
     fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
     is_undecided = missing.file.facts is None and not missing.log.compiled_for
-    if after and is_undecided and not missing.knowledge.target_from_source:
-        newest = missing.known_versions[-1]
-        later = torch_range(missing.exported_in.intersect(ReleaseRanges(((after, newest),))), newest)
+    assert after is not None
+    since = missing.exported_in.intersect(ReleaseRanges(((after, missing.known_versions[-1]),)))
+    installable, newest = torch_fixes.with_wheels_here(missing, since)
+    if installable and is_undecided and not missing.knowledge.target_from_source:
+        later = torch_range(installable, newest)
         fix += f"\nor, if the file was built for torch {after} or later: pip install {later}"
     # The file name has the CPython version, and each torch supports only some.
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, evidence, fix)

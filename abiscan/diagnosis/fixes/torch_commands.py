@@ -23,6 +23,7 @@ from abiscan.diagnosis.fixes.wheel_rows import (
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, WITHOUT_CUDA_CODE, XPU
 from abiscan.model import versions
+from abiscan.releases.build import has_the_new_string
 from abiscan.releases.pythons import with_wheels
 
 INDEXES: Final = "https://download.pytorch.org/whl/"
@@ -81,9 +82,11 @@ def image_of_nvidia(version: str) -> str:
     return f"Use {there}: NVIDIA's images have builds of their own, and packages for these: pip replaces only torch"
 
 
-def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
+def install_torch(
+    version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "", as_released: bool = False
+) -> str | None:
     """The command that installs one release of torch; see `find_torch`."""
-    found = find_torch(version, missing, cuda=cuda, variant=variant)
+    found = find_torch(version, missing, cuda=cuda, variant=variant, as_released=as_released)
     if found is None:
         return from_package_index(version, missing) if gpu_vendor_of(missing) == AMD and not cuda else None
     return f"pip install {found[0]}"
@@ -121,7 +124,7 @@ def force_reinstall(command: str) -> str:
 
 
 def find_torch(
-    version: str, missing: MissingName, *, cuda: str | None = None, variant: str = ""
+    version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "", as_released: bool = False
 ) -> tuple[str, str] | None:
     """Arguments of `pip install` for one release of torch in the installed or possible variant, and that variant; None
     if no index has it.
@@ -129,12 +132,15 @@ def find_torch(
     Args:
         cuda: required CUDA release (`12`, `10.1`); "" for any.
         variant: preferred variant, before that of the target.
+        as_released: only variants with the std::string of the release index, which exports of a release are known of.
     """
     wanted_variant = XPU if gpu_vendor_of(missing) == XPU and variant != "cpu" else variant
     variant = missing.target_variant or (f"rocm{rocm_of(missing)}" if is_for_hip(missing) else "")
     found: list[tuple[Wheels, str]] = []
     for wheels in rows_of(_torch(), missing):
         known = entry_of_release(wheels.variants, version) or ()
+        if as_released:
+            known = tuple(each for each in known if not has_the_new_string(f"{version}+{each}"))
         if wanted_variant in known:
             chosen: str | None = wanted_variant
         elif cuda is not None:

@@ -41,11 +41,14 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
         return None  # of a text: it would replace the torch that was built
     if missing.file.facts is None:
         ranges = _of_build(missing, ranges) or ranges
-        ranges = _nearest(missing, ranges)
-    newest = missing.known_versions[-1] if missing.known_versions else None
+    ranges, newest = with_wheels_here(missing, ranges)
+    if not ranges:
+        return None
+    if missing.file.facts is None:
+        ranges = _nearest(missing, ranges, newest)
     command = None
     if missing.file.facts is None and ranges.last != newest and missing.target is not None:
-        command = torch_commands.install_torch(ranges.last, missing)
+        command = torch_commands.install_torch(ranges.last, missing, as_released=True)
     cuda = _cuda_of_file(missing) if is_on_windows(missing) else None
     if cuda is not None:
         # The package index has builds without CUDA for Windows.
@@ -54,10 +57,8 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
             return None
     command = command or f"pip install {torch_range(ranges, newest)}"
     newest_python = max(with_wheels(ranges.last), default=None)
-    if newest_python is None or newest_python >= _MAINTAINED:
+    if missing.loading_python is not None or newest_python is None or newest_python >= _MAINTAINED:
         return command
-    if missing.environment.python is not None and missing.environment.python > newest_python:
-        return None
     return f"{command}  # no wheels for Python > {newest_python}"
 
 
@@ -76,7 +77,16 @@ def _newest_for_cuda(cuda: str, missing: MissingName, ranges: ReleaseRanges) -> 
     return next((command for command in commands if command is not None), None)
 
 
-def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
+def with_wheels_here(missing: MissingName, ranges: ReleaseRanges) -> tuple[ReleaseRanges, str | None]:
+    """The releases in the ranges that have wheels for the CPython that loads the file, and the newest of them, if the
+    ranges have the newest known release."""
+    there = frozenset(missing.installable_versions)
+    found = ReleaseRanges.of_known(missing.known_versions, lambda each: each in there and ranges.contains(each) is True)
+    has_newest = found and missing.known_versions and ranges.last == missing.known_versions[-1]
+    return found, found.last if has_newest else None
+
+
+def _nearest(missing: MissingName, ranges: ReleaseRanges, newest: str | None) -> ReleaseRanges:
     """The releases in the ranges that are nearest to the target: all before it, else, where a later release has no such
     export, the first range after it, of which only the first minor release if the newest torch has no such export."""
     target = missing.target_version
@@ -88,7 +98,7 @@ def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
     first = ranges.first_after(target)
     if first is None:
         return ranges
-    if ranges.last == missing.known_versions[-1]:
+    if ranges.last == newest:
         return ReleaseRanges(tuple(each for each in ranges if each[0] == first)) or ranges
     of_minor = [each for each in missing.known_versions if each.startswith(f"{versions.minor(first)}.")]
     return ranges.intersect(ReleaseRanges(((first, of_minor[-1]),)))
