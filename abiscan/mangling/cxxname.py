@@ -220,9 +220,18 @@ class CxxName(Struct, frozen=True, eq=False):
     def scope_args(self) -> tuple[str, ...] | None:
         """Template arguments of the innermost scope, a class: `at::Tensor, void` for
         `type_caster<at::Tensor>::load`."""
+        return self._scope_args(RenderStyle.DISPLAY)
+
+    def is_of_scope(self, other: CxxName) -> bool:
+        """Whether the common template arguments of the innermost scopes are those of one class, also in the spelling of
+        another release."""
+        mine, theirs = (each._scope_args(RenderStyle.CANONICAL) or () for each in (self, other))
+        return all(a == b for a, b in zip(mine, theirs, strict=False))
+
+    def _scope_args(self, style: RenderStyle) -> tuple[str, ...] | None:
         node = self.searched.name if isinstance(self.searched, Template) else self.searched
         args = _own_args(node.scope) if isinstance(node, Nested) else None
-        return None if args is None else Renderer(RenderStyle.DISPLAY).texts(args)
+        return None if args is None else Renderer(style).texts(args)
 
     @property
     def parameters(self) -> tuple[str, ...] | None:

@@ -156,9 +156,10 @@ def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
 
 
 def _same_instance(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether the common template arguments are equal: `f<long>` and `f<long, 0>`, but not `f<int>`."""
+    """Whether the common template arguments are equal: `f<long>` and `f<long, 0>`, but not `f<int>` or a member of
+    another class of the same template."""
     mine, theirs = missing.parsed.template_args or (), form.parsed.template_args or ()
-    return all(a == b for a, b in zip(mine, theirs, strict=False))
+    return all(a == b for a, b in zip(mine, theirs, strict=False)) and missing.parsed.is_of_scope(form.parsed)
 
 
 def _distance(form: RelatedExport) -> int:

@@ -28,6 +28,8 @@ _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx1
 # Before a missing link and the import order, which would show with any symbol and rarely with a string first; after
 # another release than the stated one (`stated_release`).
 _ANOTHER_BUILD = 0.725
+# After another release than the target's, which also lacks the counterpart.
+_OF_ANOTHER_RELEASE = 0.81
 # A source build most likely has the new one.
 _OF_ITS_VERSION = 0.65
 
@@ -62,6 +64,9 @@ def causes(missing: MissingName) -> Candidates:
     if abi is not None:
         score, sentence = _by_target_abi(missing, mine, score, agrees=abi == (mine == "new"))
         evidence = (*evidence, sentence)
+        if missing.position in (Position.BEFORE, Position.AFTER) and all(f.in_target is False for f in counterparts):
+            # Its releases export it with neither std::string: a torch that does is the more complete cause.
+            score = min(score, _OF_ANOTHER_RELEASE)
     elif missing.target is not None and missing.position is Position.INSIDE and not from_source:
         score = min(score, 0.7)
         release = missing.target.version
