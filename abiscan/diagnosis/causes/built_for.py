@@ -175,14 +175,17 @@ def _gap(missing: MissingName) -> Candidates:
     )
     fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
     is_undecided = missing.file.facts is None and not missing.log.compiled_for
+    assert before is not None
     assert after is not None
-    since = missing.exported_in.intersect(ReleaseRanges(((after, missing.known_versions[-1]),)))
-    installable, newest = torch_fixes.with_wheels_here(missing, since)
-    if installable and is_undecided and not missing.knowledge.target_from_source:
-        later = torch_range(installable, newest)
-        fix += f"\nor, if the file was built for torch {after} or later: pip install {later}"
+    first, newest = missing.known_versions[0], missing.known_versions[-1]
+    since, last = torch_fixes.with_wheels_here(missing, missing.exported_in.intersect(ReleaseRanges(((after, newest),))))
+    later = f"pip install {torch_range(since, last)}" if since else ""
+    if later and later not in fix and is_undecided and not missing.knowledge.target_from_source:
+        fix += f"\nor, if the file was built for torch {after} or later: {later}"
     # The file name has the CPython version, and each torch supports only some.
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, evidence, fix)
+    until, _ = torch_fixes.with_wheels_here(missing, missing.exported_in.intersect(ReleaseRanges(((first, before),))))
+    older = 0.7 if until or not since else 0.58
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, older, evidence, fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.64, evidence, fix)
 
 

@@ -37,7 +37,7 @@ def cxx_runtime_causes(missing: MissingName) -> Candidates:
         yield from row_causes("symbol-of-libcxx-missing", missing, by_dyld=is_of_dyld(missing))
     elif of_standard:
         yield from row_causes("symbol-of-cxx-library-missing", missing)
-    elif (library := library_of_namespace(cxx.namespace)) is not None:
+    elif (library := library_of_namespace(cxx.namespace)) is not None and not missing.in_newest_known:
         is_loaded = missing.file.path and not missing.reference.link_time and library.isidentifier()
         yield from row_causes(
             "symbol-of-namespace-missing",
