@@ -12,6 +12,7 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related, with_prefixes
 from abiscan.diagnosis.release_position import Position, position_of
+from abiscan.diagnosis.text.demangled_text import before_parameters
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.model.facts import VersionNeed
@@ -21,9 +22,13 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of
+from abiscan.ownership.vendors import is_header_only
 from abiscan.releases.build import SymbolHistory, ranges_of
+from abiscan.releases.omission import Omission, has_torch_scope, omission
 from abiscan.releases.pythons import installable
 
+# Builds of other processors and systems with names of the same mangling.
+_OTHER_MACHINES = {"x86_64": "x86_64", "aarch64": "Arm (aarch64)", "macosx_arm64": "macOS"}
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -162,6 +167,8 @@ class MissingName:
         releases = self.knowledge.releases
         if releases is None or not self.known_versions or releases.known_omitted(self.name) is not None:
             return None
+        if self.history is None and "<" in before_parameters(self.reference.spelled_as) and not self.related:
+            return None  # members of class templates are not found by their demangled names
         if self.reference.spelled_as and self.history is not None:
             # Unknown parameters: every form of the function counts.
             forms = [self.history, *(releases.history(form.name, self.knowledge.machine) for form in self.related)]
@@ -236,12 +243,27 @@ class MissingName:
         version = None if self.target is None else self.target.version
         return position_of(version, self.exported_in, self.known_versions)
 
+    @functools.cached_property
+    def other_system(self) -> tuple[str, ReleaseRanges] | None:
+        """The system with builds that export it, and their releases, if no build for that of the file does."""
+        releases = self.knowledge.releases
+        if releases is None or self.exported_in is None or self.exported_in or self.cxx is None:
+            return None
+        for machine, shown in _OTHER_MACHINES.items():
+            found = None if machine == self.knowledge.machine else releases.history(self.name, machine)
+            if found is not None:
+                return shown, found.exported_in
+        return None
+
     @property
     def exported_text(self) -> str:
         """A sentence on the releases that export it."""
         if self.exported_in is None:
             return f"Whether releases of torch export {self.shown} is not recorded."
         if not self.exported_in:
+            if self.other_system is not None:
+                system, exporting = self.other_system
+                return f"Only builds of torch for {system} export {self.shown}: those of torch {exporting.text()}."
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"No known torch build ({first}-{last}) exports {self.reference.spelled_as or self.name}."
         if self.history is None and self.linux_counterpart is not None:
@@ -325,9 +347,13 @@ class MissingName:
     @functools.cached_property
     def is_torch_name(self) -> bool:
         """Whether some torch exports the symbol, or it has the form of torch symbols."""
+        if is_header_only(self.namespace) and not has_torch_scope(self.name):
+            return False  # libraries of torch export their copies, too
         if self.history is not None:
             return True
         if self.target_library is not None:
+            if omission(self.name) is Omission.STANDARD_LIBRARY:
+                return False
             # Wheels that contain NVIDIA's static libraries export their names; other builds load the libraries.
             return self.owner is not Owner.CUDA or not self.file.is_torch_itself
         # The beginning of a C++ name that cannot be parsed is not sufficient.

@@ -57,6 +57,13 @@ class RelatedExport(Struct, frozen=True):
         return self.exported_in.text() if self.exported_in else "this torch"
 
 
+def is_same_instance(cxx: CxxName, form: RelatedExport) -> bool:
+    """Whether the common template arguments are equal: `f<long>` and `f<long, 0>`, but not `f<int>` or a member of
+    another class of the same template."""
+    pairs = zip(cxx.template_args or (), form.parsed.template_args or (), strict=False)
+    return all(a == b for a, b in pairs) and cxx.is_of_scope(form.parsed)
+
+
 def find_related(
     name: str,
     cxx: CxxName,

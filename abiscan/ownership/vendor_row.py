@@ -60,7 +60,7 @@ class VendorTable(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         vendors: the first of two rows for one library is used.
         namespaces: top-level C++ namespace whose library is neither torch's nor, by default, the extension's -> its
-            library.
+            library; empty if that has headers alone.
         cuda_since: C names of CUDA -> the release that added them, if it is older than the first with known exports.
         distributions: requirements for CUDA toolkit libraries that some release on the package index satisfies.
     """

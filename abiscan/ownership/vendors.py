@@ -24,7 +24,12 @@ def cuda_distributions() -> frozenset[str]:
 def library_of_namespace(namespace: str | None) -> str | None:
     """The library of a top-level C++ namespace that is neither torch's nor, by default, the extension's; None if
     unknown."""
-    return _table().namespaces.get(namespace or "")
+    return _table().namespaces.get(namespace or "") or None
+
+
+def is_header_only(namespace: str | None) -> bool:
+    """Whether the library of a top-level C++ namespace has headers alone."""
+    return _table().namespaces.get(namespace or "") == ""
 
 
 def cuda_since(name: str) -> str | None:

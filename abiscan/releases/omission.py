@@ -88,7 +88,7 @@ def omission(name: str) -> Omission | None:
         return Omission.ANONYMOUS_NAMESPACE
     if "__" in name and any(mark in name for mark in _CUDA):
         return Omission.CUDA_GENERATED
-    if _has_torch_scope(name):
+    if has_torch_scope(name):
         return None
     standard, cuda_math, global_name = _foreign_patterns()
     if standard.match(name):
@@ -136,7 +136,7 @@ def _is_torchs_c_name(name: str) -> bool:
     return of_binding or name.startswith(_C_NAMES) or name == "ParameterClass"
 
 
-def _has_torch_scope(name: str) -> bool:
+def has_torch_scope(name: str) -> bool:
     """Whether the name contains a torch namespace as a <source-name>: no digit before its length."""
     for scope in _TORCH_SCOPES:
         at = name.find(scope)

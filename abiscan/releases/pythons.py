@@ -45,7 +45,7 @@ def _is_everywhere(release: str, python: PythonVersion) -> bool:
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
     """The known releases (oldest first) with wheels for a CPython: none for a CPython 3 older than the table, all for
     one that is not in the table."""
-    if 3 <= python.major and python < min(_RELEASES):
+    if python.major > 2 and python < min(_RELEASES):
         return ()
     first, last = _RELEASES.get(python, (None, None)) if python.major > 2 else _OF_PYTHON_2
     begins, ends = first and order(first), last and order(last)

@@ -756,6 +756,10 @@ SENTENCES = (
     ),
     Sentence("{shown} is a symbol of the C++ standard library.", lambda c, _: c.demangled.startswith("std::")),
     Sentence(
+        "A file that was linked with gcc or ld instead of g++ does not list libstdc++ as needed.",
+        lambda c, _: not any(each.startswith("libstdc++") for each in c.file.needed),
+    ),
+    Sentence(
         "libstdc++ contains {shown} since GCC 9; with GCC 8 it is in libstdc++fs.a.",
         lambda c, _: c.qualified.startswith("std::filesystem::"),
     ),

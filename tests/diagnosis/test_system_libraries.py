@@ -54,3 +54,33 @@ def test_a_copy_that_defines_it_speaks_against() -> None:
     (subject,) = explain(text, Knowledge(environment=environment))
     assert subject.causes[0].confidence is Confidence.MEDIUM
     assert any(fact.startswith("Against it:") for fact in subject.causes[0].evidence)
+
+
+@pytest.mark.skipif(not ctypes.util.find_library("stdc++"), reason="no libstdc++ here")
+def test_no_instance_that_libstdcxx_exports_is_of_the_file() -> None:
+    """Oracle: nm."""
+    path = _libstdcxx()
+    if "/" not in path:
+        pytest.skip("no gcc here")
+    exported = (
+        line.split()[-1].partition("@")[0] for line in output_of(["nm", "-D", "--defined-only", path]).splitlines()
+    )
+    names = [name for name in exported if name.startswith("_ZNSt") and "I" in name]
+    assert len(names) > 500
+    for name in names[:: len(names) // 100]:
+        (subject,) = explain(f"undefined symbol: {name}", Knowledge())
+        assert subject.causes[0].cause is not CauseId.EXTENSION_SOURCE_NOT_BUILT, name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_ZSt11__addressofI14cudaDevicePropEPT_RS1_",
+        "_ZNSt15__new_allocatorI14cudaDevicePropED2Ev",
+        "_ZNSt13__future_base7_ResultIPFblllEED0Ev",
+        "_ZNSt6vectorIiSaIiEED1Ev",
+    ],
+)
+def test_other_instances_are(name: str) -> None:
+    (subject,) = explain(f"ImportError: /x/_C.so: undefined symbol: {name}", Knowledge())
+    assert [each.cause for each in subject.causes] == [CauseId.EXTENSION_SOURCE_NOT_BUILT]

@@ -13,6 +13,7 @@ from abiscan.diagnosis.fixes.torch_ranges import torch_range
 from abiscan.diagnosis.fixes.wheel_rows import releases_of, rows_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.related_exports import is_same_instance
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import string_abi
@@ -23,6 +24,8 @@ from abiscan.releases.build import loaded_globally
 
 # The score of a guess: a name in a namespace of torch that no known release exports.
 _GUESS = 0.45
+# Scopes of builds for ROCm and XPU, which the release index does not have.
+_NOT_INDEXED: Final = frozenset(("hip", "xpu"))
 _DECIDE = "The installed torch is unknown: pass --torch VERSION."
 
 
@@ -178,7 +181,9 @@ def _gap(missing: MissingName) -> Candidates:
     assert before is not None
     assert after is not None
     first, newest = missing.known_versions[0], missing.known_versions[-1]
-    since, last = torch_fixes.with_wheels_here(missing, missing.exported_in.intersect(ReleaseRanges(((after, newest),))))
+    since, last = torch_fixes.with_wheels_here(
+        missing, missing.exported_in.intersect(ReleaseRanges(((after, newest),)))
+    )
     later = f"pip install {torch_range(since, last)}" if since else ""
     if later and later not in fix and is_undecided and not missing.knowledge.target_from_source:
         fix += f"\nor, if the file was built for torch {after} or later: {later}"
@@ -192,12 +197,24 @@ def _gap(missing: MissingName) -> Candidates:
 def _never(missing: MissingName) -> Candidates:
     """A torch name that no known build exports: from before the index, from a later torch, or of another compiler."""
     evidence = [missing.exported_text]
+    if missing.other_system is not None and not missing.macho and not missing.related:
+        yield from row_causes("torch-of-another-system", missing)
+        return
+    if missing.cxx is not None and not _NOT_INDEXED.isdisjoint(missing.cxx.scope):
+        return  # `gpu_builds` explains it
     first, last = missing.known_versions[0], missing.known_versions[-1]
     same = [form for form in missing.related if form.same_function]
     older, newer = _GUESS + 0.15, _GUESS - 0.1
-    if missing.related:
-        names = ", ".join(dict.fromkeys(form.where for form in missing.related[:2]))
-        evidence.append(f"{missing.related[0].parsed.qualified} has another signature in torch {names}.")
+    forms = [form for form in missing.related if is_same_instance(missing.parsed, form)]
+    if forms:
+        names = " and ".join(dict.fromkeys(form.where for form in forms[:2]))
+        evidence.append(f"{forms[0].parsed.qualified} has another signature in torch {names}.")
+    elif missing.related:
+        other = missing.related[0]
+        evidence.append(
+            f"torch {other.where} exports other instances of the template {other.parsed.qualified}: a file that uses "
+            f"one contains it, or was built for a torch that does."
+        )
     else:
         evidence.append(
             f"No known release exports a similar function: it is from a torch before {first} or after {last}, or not "
@@ -210,8 +227,8 @@ def _never(missing: MissingName) -> Candidates:
         )
     elif missing.knowledge.target_is_after_index:
         older, newer = _GUESS, _GUESS + 0.1
-    if same:
-        older, newer = older - 0.25, newer - 0.2
+    if same or missing.reference.spelled_as.startswith("_Z"):
+        older, newer = older - 0.25, newer - 0.2  # or the name is truncated
     if missing.macho and not missing.related:
         evidence.append("The release index has only Linux builds, so functions specific to macOS are not in it.")
         older -= 0.05

@@ -20,7 +20,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
-from abiscan.ownership.vendors import vendor_of, vendor_of_library
+from abiscan.ownership.vendors import is_header_only, vendor_of, vendor_of_library
 
 _WORD = r"[a-z]+|\d+"
 # Words in file names that do not identify a project.
@@ -96,9 +96,9 @@ def _of_own_project(missing: MissingName, cxx: CxxName) -> tuple[bool, float, st
     is_own = missing.reference.owner is Owner.SELF
     if missing.namespace is None:
         return True, 0.88 if is_own else 0.78, "It has no namespace, like many functions that extensions define."
-    if is_own and missing.namespace == "pybind11":
+    if is_header_only(missing.namespace):
         header_only = f"The library of namespace {missing.namespace} is header-only"
-        return True, 0.88, f"{header_only}: the file should define the symbol itself."
+        return True, 0.88 if is_own else 0.78, f"{header_only}: the file should define the symbol itself."
     if is_own:
         return True, 0.88, "The file exports other symbols of the same namespace."
     words, scope = _words("_".join(cxx.scope).lower()), "::".join(cxx.scope)

@@ -10,7 +10,7 @@ from abiscan.diagnosis.fixes import torch_fixes
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
+from abiscan.diagnosis.related_exports import RelatedExport, find_in_target, is_same_instance
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import Difference, DifferenceKind, NameKind
@@ -146,20 +146,13 @@ def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
     if kinds <= {DifferenceKind.CONSTRUCTOR_VARIANT}:
         return False
     if DifferenceKind.PARAMETERS in kinds:
-        return _same_instance(missing, form)
+        return is_same_instance(missing.parsed, form)
     if DifferenceKind.TEMPLATE_ARGS in kinds:
-        return _same_instance(missing, form)
+        return is_same_instance(missing.parsed, form)
     if missing.name_kind is NameKind.MSVC and DifferenceKind.RETURN_TYPE in kinds:
         # Microsoft names contain the return type of every function.
         return True
     return not kinds.isdisjoint({DifferenceKind.NAMESPACE_ALIAS, DifferenceKind.QUALIFIERS, DifferenceKind.DECLARATION})
-
-
-def _same_instance(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether the common template arguments are equal: `f<long>` and `f<long, 0>`, but not `f<int>` or a member of
-    another class of the same template."""
-    mine, theirs = missing.parsed.template_args or (), form.parsed.template_args or ()
-    return all(a == b for a, b in zip(mine, theirs, strict=False)) and missing.parsed.is_of_scope(form.parsed)
 
 
 def _distance(form: RelatedExport) -> int:

@@ -22,7 +22,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_names
-from abiscan.ownership.vendors import library_of_namespace
+from abiscan.ownership.vendors import is_header_only, library_of_namespace
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 # Before a missing link and the import order, which would show with any symbol and rarely with a string first; after
@@ -298,7 +298,8 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
     """The same of a symbol of another library."""
     # Distributions compile with the C++11 string since GCC 5; the old one comes from a flag, usually that of torch.
     torch_types = any(f"{scope}::" in missing.parsed.signature for scope in torch_names.NAMESPACES)
-    if missing.namespace == "std" or missing.file.is_torch_itself or torch_types:
+    defines_itself = missing.namespace == "std" or is_header_only(missing.namespace)
+    if defines_itself or missing.file.is_torch_itself or torch_types:
         return None
     # An unknown library is more often missing, or another release, than built with the other ABI. For a function of the
     # extension's own library with the old ABI, a missing source is more frequent.

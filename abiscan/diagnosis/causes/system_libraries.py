@@ -53,6 +53,8 @@ _OF_OTHER_GCC: Final = r"/(?:spack|[Ee]asy[Bb]uild|EBROOT\w*)/"
 # An environment of conda, which has a libstdc++ of its own.
 _IN_CONDA = r"/(?:envs|\w{0,16}conda\d?|miniforge\d?|mambaforge)/"
 _PRIVATE = "GLIBC_PRIVATE"
+# The versions of RHEL 5 (2007): glibc 2.5 and GCC 4.1. Every later system defines them.
+_OF_EVERY_SYSTEM: Final = {"GLIBC": (2, 5), "GLIBCXX": (3, 4, 8), "CXXABI": (1, 3, 1)}
 # Versions that stand for a feature -> glibc that supports it (NEWS of glibc 2.36 and 2.42).
 _GLIBC_ABI = {"GLIBC_ABI_DT_RELR": (2, 36), "GLIBC_ABI_GNU_TLS": (2, 42), "GLIBC_ABI_GNU2_TLS": (2, 42)}
 
@@ -75,6 +77,9 @@ def causes(missing: MissingName) -> Candidates:
     if found is None:
         return
     numbers = tuple(int(part) for part in found.groups()[1:] if part is not None)
+    if numbers <= _OF_EVERY_SYSTEM.get(found[1], ()) and not _is_defined_here(missing, wanted):
+        yield from _other_library(missing, wanted, is_glibc=found[1] == "GLIBC")
+        return
     match found[1]:
         case "GLIBCXX" | "CXXABI" as family:
             yield from _cxx(missing, wanted, (_GLIBCXX if family == "GLIBCXX" else _CXXABI).get(numbers[-1], ""))
@@ -88,11 +93,29 @@ def causes(missing: MissingName) -> Candidates:
             )
 
 
+def _other_library(missing: MissingName, wanted: str, *, is_glibc: bool) -> Candidates:
+    """A version that every libstdc++ or glibc defines: another library is loaded as such."""
+    stem = "libc" if is_glibc else "libstdc++"
+    module = missing.file.module if missing.file.python is not None or "-packages" in missing.file.path else ""
+    yield from row_causes(
+        "system-library-of-other-build",
+        missing,
+        commands={"stem": stem, "module": safe(module, "MODULE")},
+        version=wanted,
+        symbol="" if missing.reference.version is None else missing.name,
+        product="glibc" if is_glibc else "libstdc++",
+    )
+
+
 def _two_glibcs(missing: MissingName) -> Candidates:
     """`version `GLIBC_PRIVATE' not found (required by /x/librt.so.1)`"""
     path, theirs = missing.file.path, missing.file.base_name
     other = missing.reference.library or "the library that lacks it"
-    bundled = [each for each in (path, other) if each.startswith("/") and not _is_of_system(each)]
+    bundled = [
+        each
+        for each in (path, other)
+        if each.startswith("/") and not _is_of_system(each) and owner_of_library(each) is Owner.LIBC
+    ]
     copy = safe(bundled[0], "") if bundled else ""
     part = ""
     if not copy and path.endswith(f"/lib/{theirs}") and not _is_of_system(path):

@@ -27,7 +27,8 @@ _OF_HIP = "_hip."
 def causes(missing: MissingName) -> Candidates:
     """For a C symbol of a known library, any symbol with a versioned reference to one, and std::filesystem."""
     if missing.cxx is not None and missing.reference.library is None:
-        yield from cxx_runtime_causes(missing)
+        if missing.reference.version is None:
+            yield from cxx_runtime_causes(missing)
         return
     if missing.is_torch_name:
         return

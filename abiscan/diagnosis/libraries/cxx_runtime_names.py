@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
@@ -17,6 +20,20 @@ _CXX_ABI = frozenset(
         *("__cxa_demangle", "__cxa_vec_new", "__cxa_vec_ctor", "__cxa_vec_dtor", "__cxa_current_exception_type"),
     )
 )
+
+# Templates of which libstdc++ contains instances, for characters (config/abi/pre/gnu.ver of GCC 14).
+_INSTANTIATED: Final = re.compile(
+    r"string|basic_\w+|\w*ctype\w*|\w*codecvt\w*|collate\w*|messages\w*|\w*money\w*|num_\w+|\w*numpunct\w*|\w*time\w*|valarray"
+    r"|(?:use|has)_facet|operator.*|getline|endl|ends|flush|ws|\w*(?:[io]stream|streambuf)\w*|char_traits|allocator|hash"
+    r"|numeric_limits|__shared_ptr|__convert_to_v|__basic_file|__pool|stdio_\w+|complex|fpos|__concat\w*|__throw\w*"
+)
+
+
+def _is_instance_of_file(missing: MissingName) -> bool:
+    """Whether the name is an instance of a template of the C++ standard library that each file with a use of it has."""
+    text = missing.reference.spelled_as or missing.parsed.signature
+    name, _, arguments = text.partition("(")[0].partition("<")
+    return bool(arguments) and not any(map(_INSTANTIATED.fullmatch, name.split("::")))
 
 
 def cxx_abi_causes(missing: MissingName) -> Candidates:
@@ -35,8 +52,11 @@ def cxx_runtime_causes(missing: MissingName) -> Candidates:
         yield from row_causes("filesystem-of-gcc-8-missing", missing, experimental=experimental)
     elif of_standard and "std::__1::" in missing.shown:
         yield from row_causes("symbol-of-libcxx-missing", missing, by_dyld=is_of_dyld(missing))
+    elif of_standard and _is_instance_of_file(missing):
+        yield from row_causes("instance-of-standard-template-missing", missing)
     elif of_standard:
-        yield from row_causes("symbol-of-cxx-library-missing", missing)
+        is_linked = any(each.startswith("libstdc++") for each in missing.file.needed)
+        yield from row_causes("symbol-of-cxx-library-missing", missing, is_linked=is_linked)
     elif (library := library_of_namespace(cxx.namespace)) is not None and not missing.in_newest_known:
         is_loaded = missing.file.path and not missing.reference.link_time and library.isidentifier()
         yield from row_causes(
