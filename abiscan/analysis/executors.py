@@ -76,7 +76,11 @@ def _in_children(jobs: int, batches: Iterable[Batch], context: AnalysisContext) 
     planned = list(batches)
     jobs = max(1, min(jobs, len(planned)))
     options = context.options
-    if not hasattr(os, "fork") or (jobs == 1 and all(_is_read_whole(batch, options) for batch in planned)):
+    if not hasattr(os, "fork"):
+        # Undivided: each part would unpack its archive again.
+        yield from in_process((replace(batch, parts=1) for batch in planned if batch.part == 0), context)
+        return
+    if jobs == 1 and all(_is_read_whole(batch, options) for batch in planned):
         yield from in_process(planned, context)
         return
     if jobs > 1 and options.torch is not None and options.settings.files.is_file(options.torch) and options.cache:
@@ -266,9 +270,13 @@ class _Children:
             task.is_done, child.task = True, None
 
     def _bury(self, child: _Child, task: _Task) -> None:
-        """Report the file at which a child died."""
-        reason = f"the process that read it died ({child.end()})"
+        """Report the file at which a child died, unless memory may suffice for it with one process."""
+        end = child.end()
+        reason = f"the process that read it died ({end})"
         task.is_done = True
+        if end == "SIGKILL" and self._all:  # as by the system, if memory is short
+            self.broken.append(task.batch)
+            return
         if child.reads is None:
             targets = ", ".join(task.batch.targets)
             task.results.append(InputError(targets, f"{reason}: its members were not read"))
@@ -280,7 +288,9 @@ class _Children:
 
     def take_broken(self) -> list[Batch]:
         """The artifacts that no batch reported, undivided: a file at which a child died may be gone, which shifts the
-        division of the rest."""
+        division of the rest. One child is left for them."""
+        while len(self._all) > 1:
+            self._all.pop().end()
         wholes: dict[tuple[object, ...], list[Batch]] = {}
         for each in self.broken:
             wholes.setdefault((each.targets, each.archives, each.environment), []).append(each)
@@ -298,8 +308,11 @@ class _Children:
 
 def _work(batches: IO[bytes], messages: IO[bytes], options: ScanOptions, scratches: dict[str, Scratch]) -> NoReturn:
     """Scan batches in the child process until there are no more, and end it."""
-    import pickle
     import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
+
+    import pickle
     import time
     import traceback
 
@@ -310,7 +323,6 @@ def _work(batches: IO[bytes], messages: IO[bytes], options: ScanOptions, scratch
         messages.write(len(data).to_bytes(_LENGTH, "little") + data)
         messages.flush()
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
     status = 1
     try:
         relay = None if options.progress is None else Relay(send, time.monotonic)

@@ -6,6 +6,7 @@ import mmap
 import os
 import re
 import shutil
+import signal
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -19,11 +20,12 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import default_jobs, in_children, in_process
 from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.run import scan, stream
-from abiscan.analysis.scan_batch import scan_batch
+from abiscan.analysis.scan_batch import check_artifact, scan_batch
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import formats
 from abiscan.elf.opening import map_file
 from abiscan.errors import UsageError
+from abiscan.inputs import Artifact
 from abiscan.loader import LoaderSettings
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError
@@ -98,6 +100,48 @@ def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
         assert set(report.errors) == {*without.errors, died}
         assert report.artifacts == without.artifacts
         assert report.containers == without.containers
+
+
+@pytest.mark.parametrize(("jobs", "times", "is_read"), [(1, 1, False), (2, 1, True), (2, 2, False)])
+def test_a_process_that_is_killed_for_memory_is_tried_again_alone(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, times: int, is_read: bool
+) -> None:
+    """The out-of-memory killer sends SIGKILL (proc(5), oom_score): beside others, or with one process, too."""
+    whole = scan(["."], options(tree))
+    died = next(each.display for each in whole.artifacts if "demo1" in each.display and "old" in each.display)
+    kills = tree / "kills"
+    kills.write_text("")
+
+    def check(artifact: Artifact, context: AnalysisContext) -> object:
+        if artifact.display == died and len(kills.read_text()) < times:
+            kills.write_text(kills.read_text() + "x")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return check_artifact(artifact, context)
+
+    monkeypatch.setattr("abiscan.analysis.scan_batch.check_artifact", check)
+    report = scan(["."], options(tree), jobs=jobs, executor=in_children(jobs))
+    unread = InputError(died, "the process that read it died (SIGKILL): the file was not read")
+    assert (unread in report.errors) is not is_read
+    assert (report.artifacts == whole.artifacts) is is_read
+
+
+def test_without_fork_no_archive_is_divided(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """os.fork: "Availability: POSIX"."""
+    whole = scan(["."], options(tree))
+    monkeypatch.setattr("abiscan.analysis.batches._PART", 1)
+    monkeypatch.delattr(os, "fork")
+    divided = list(plan(["."], options(tree), 5))
+    assert any(batch.parts > 1 for batch in divided)
+    seen: list[Batch] = []
+
+    def here(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
+        for batch in batches:
+            seen.append(batch)
+            yield from scan_batch(batch, context)
+
+    monkeypatch.setattr("abiscan.analysis.executors.in_process", here)
+    assert scan(["."], options(tree), jobs=5, executor=in_children(5)) == whole
+    assert all(batch.parts == 1 for batch in seen)
 
 
 def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
