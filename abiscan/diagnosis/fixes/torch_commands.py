@@ -92,10 +92,12 @@ def install_torch(
     return f"pip install {found[0]}"
 
 
-# ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625). Builds of torch have code for
-# gfx115x from ROCm 7.0 on (pytorch pull request 167299).
+# ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625).
 _UNTIL_ROCM_6_3: Final = ("gfx900", "gfx906")
-_SINCE_ROCM_7: Final = "gfx115"
+# GPUs -> the first ROCm with code for them (release notes of ROCm; gfx115x in torch: pytorch pull request 167299).
+_SINCE_ROCM: Final = (("gfx115", "7.0"), ("gfx950", "7.0"), ("gfx120", "6.4"), ("gfx94", "6.0"))
+# No build of torch on its indexes has code for these (PYTORCH_ROCM_ARCH of .ci/manywheel/build_rocm.sh).
+_WITHOUT_CODE: Final = re.compile(r"gfx(?:[678]\d\d|90[249c]|101\w)")
 _NEWEST_ROCM: Final = "rocm7.2"
 
 
@@ -111,8 +113,15 @@ def torch_with_hip(missing: MissingName) -> str | None:
     if gpu in _UNTIL_ROCM_6_3:
         way = f"pip install --force-reinstall torch --index-url {INDEXES}rocm6.3"
         return f"{way}  # later ones have no rocBLAS kernels of {gpu}"
+    if _WITHOUT_CODE.fullmatch(gpu):
+        return (
+            f'No build of torch has code for {gpu}: use the CPU (device="cpu"), or build torch from source '
+            f"(python tools/amd_build/build_amd.py; PYTORCH_ROCM_ARCH={gpu} python setup.py install)"
+        )
+    since = next((rocm for family, rocm in _SINCE_ROCM if gpu.startswith(family)), "")
     command = (version and install_torch(version, missing)) or ""
-    if not command or (gpu.startswith(_SINCE_ROCM_7) and "/rocm7" not in command):
+    rocm = re.search(r"/rocm([\d.]+)", command)
+    if not command or (since and (rocm is None or (versions.order(rocm[1]) or ()) < (versions.order(since) or ()))):
         command = f"pip install torch --index-url {INDEXES}{_NEWEST_ROCM}"
     return force_reinstall(command)
 
