@@ -281,6 +281,8 @@ def roots_of(site: str, dist_info: str, files: FileSystem) -> tuple[str, ...]:
 def _roots(site: str, dist_info: str, entries: list[str], files: FileSystem) -> tuple[str, ...]:
     top = files.read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
     names = set(top.decode("utf-8", "replace").split())
+    if not names and dist_info.endswith(".egg-info"):
+        names = {name_of_record(dist_info)}  # distutils wrote metadata alone, to a file
     return tuple(e for e in entries if e in names or _imports_as(e) in names) or (dist_info,)
 
 

@@ -78,6 +78,16 @@ def test_a_record_of_debian(tmp_path: Path, name: str) -> None:
     assert distribution.shared_objects == (str(site / "deb" / "_C.so"),)
 
 
+def test_a_record_of_distutils(tmp_path: Path) -> None:
+    """install_egg_info of distutils writes the metadata to the file `NAME-VERSION-pyX.Y.egg-info`, without modules."""
+    site = tmp_path / "lib" / "python3" / "dist-packages"
+    (site / "old").mkdir(parents=True)
+    (site / "old" / "_C.so").write_bytes(GOOD)
+    (site / "old-3.0-py3.11.egg-info").write_bytes(METADATA)
+    found, errors, notes = all_of("old", cwd=tmp_path, site=[str(site)])
+    assert ([a.install_path for a in found], errors, notes) == (["old/_C.so"], [], [])
+
+
 def test_what_no_installer_recorded(tmp_path: Path, site: Path) -> None:
     (loose,), _, _ = all_of("loose", cwd=tmp_path, site=[str(site)])
     assert loose.install_path == "loose/mod.so"
