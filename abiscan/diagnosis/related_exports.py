@@ -17,10 +17,13 @@ from abiscan.releases.build import SymbolHistory
 _LIMIT = 400
 # Differences of spelling only: the same function in the source.
 _SPELLING = frozenset(
-    (
-        *(DifferenceKind.STRING_ABI, DifferenceKind.ABI_TAG, DifferenceKind.TEMPLATE_MANGLING),
-        *(DifferenceKind.NAMESPACE_ALIAS, DifferenceKind.CONSTRUCTOR_VARIANT),
-    )
+    {
+        DifferenceKind.STRING_ABI,
+        DifferenceKind.ABI_TAG,
+        DifferenceKind.TEMPLATE_MANGLING,
+        DifferenceKind.NAMESPACE_ALIAS,
+        DifferenceKind.CONSTRUCTOR_VARIANT,
+    }
 )
 
 

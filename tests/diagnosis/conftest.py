@@ -30,8 +30,17 @@ def released(index: ReleaseIndex) -> Callable[[str], Knowledge]:
 
     def make(version: str) -> Knowledge:
         build = index.resolve(version)
-        variant = (build.variant, build.cuda, build.hip, build.cxx11_abi)
-        target = TorchBuild(TorchKind.RELEASE, build.torch, *variant, None, None, build.machine)
+        target = TorchBuild(
+            TorchKind.RELEASE,
+            build.torch,
+            build.variant,
+            build.cuda,
+            build.hip,
+            build.cxx11_abi,
+            None,
+            None,
+            build.machine,
+        )
         return Knowledge(target=target, exports=ReleasedExports(index, build), releases=index)
 
     return make

@@ -116,8 +116,17 @@ def cases(path: Path) -> tuple[Case, ...]:
         while name in found:
             name += "'"
         wanted = tuple(causes[row["cause"]])
-        given = (row["symbol"], row["needed_by"], row["torch_installed"] or "", row["cause"])
-        found[name] = Case(name, *given, wanted, row["cause_confirmed"], row.get("text"))
+        installed = row["torch_installed"] or ""
+        found[name] = Case(
+            name,
+            row["symbol"],
+            row["needed_by"],
+            installed,
+            row["cause"],
+            wanted,
+            row["cause_confirmed"],
+            row.get("text"),
+        )
     return tuple(found.values())
 
 

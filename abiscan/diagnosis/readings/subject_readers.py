@@ -13,9 +13,11 @@ from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubje
 from abiscan.model.finding import Location
 
 SUBJECTS: Final[Mapping[str, type[FoundSubject]]] = {
-    each.kind.value: each for each in (SymbolSubject, LibrarySubject, VersionSubject)
+    "symbol": SymbolSubject,
+    "library": LibrarySubject,
+    "version": VersionSubject,
 }
-"""Subjects by their names in rows."""
+"""Names of subjects in rows."""
 
 
 @cache
