@@ -181,7 +181,7 @@ def _torches(
     )
     # Extras for several releases are alternatives; one that satisfies all of them is named in one of them.
     versions = re.findall(r"\d+(?:\.\d+)*", " ".join(found.specifiers))
-    if any(found.admits_release(version) for version in versions):
+    if len(found.specifiers) == 1 or any(found.admits_release(version) for version in versions):
         yield found
 
 
