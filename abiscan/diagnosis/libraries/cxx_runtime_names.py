@@ -21,6 +21,12 @@ _CXX_ABI = frozenset(
     )
 )
 
+# Symbols of version GLIBCXX_3.4 or CXXABI_1.3, the first of libstdc++.so.6 (config/abi/pre/gnu.ver of GCC 14).
+_EVERYWHERE: Final = re.compile(
+    r"std::(?:w?(?:cout|cin|cerr|clog)|ios_base::Init::~?Init\(\)|terminate\(\))"
+    r"|(?:vtable|typeinfo) for __cxxabiv1::__(?:|si_|vmi_)class_type_info"
+)
+
 # Templates of which libstdc++ contains instances, for characters (config/abi/pre/gnu.ver of GCC 14).
 _INSTANTIATED: Final = re.compile(
     r"string|basic_\w+|\w*ctype\w*|\w*codecvt\w*|collate\w*|messages\w*|\w*money\w*|num_\w+|\w*numpunct\w*|\w*time\w*|valarray"
@@ -56,7 +62,8 @@ def cxx_runtime_causes(missing: MissingName) -> Candidates:
         yield from row_causes("instance-of-standard-template-missing", missing)
     elif of_standard:
         is_linked = any(each.startswith("libstdc++") for each in missing.file.needed)
-        yield from row_causes("symbol-of-cxx-library-missing", missing, is_linked=is_linked)
+        everywhere = _EVERYWHERE.fullmatch(missing.shown) is not None
+        yield from row_causes("symbol-of-cxx-library-missing", missing, is_linked=is_linked, everywhere=everywhere)
     elif (library := library_of_namespace(cxx.namespace)) is not None and not missing.in_newest_known:
         is_loaded = missing.file.path and not missing.reference.link_time and library.isidentifier()
         yield from row_causes(
