@@ -39,7 +39,7 @@ class FileRecord:
             None.
         facts: its imports, needed libraries and versions, as the file has them; device_images: its GPU code.
         load_path: where it is, or would be installed; siblings: path -> contents of the libraries of its package that
-            it needs.
+            it needs; namesakes: the libraries of its package that only have the name of a torch library.
         imports, needed: as resolved in the target; absent: the libraries that were not found.
         problem: a defect of the file at which the loader stops, or why that is unknown.
         torch_needs: what only torch can export for it; matrix: the outcome of that on each build of the index, None
@@ -58,6 +58,7 @@ class FileRecord:
     target: FileTarget
     load_path: str
     siblings: Mapping[str, Binary]
+    namesakes: frozenset[str]
     imports: tuple[CheckedImport, ...]
     needed: tuple[NeededLibrary, ...]
     absent: AbsentLibraries

@@ -15,6 +15,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact, Group
 from abiscan.model.platforms import file_key
 from abiscan.model.report import ArtifactKind
+from abiscan.ownership.torch_names import is_namesake
 from abiscan.target.build_names import release_in_name
 
 # Number of libraries that are kept open (mapped, not read): the files of a package need the same ones.
@@ -45,6 +46,20 @@ def needed_siblings(artifact: Artifact, binary: Binary, options: ScanOptions) ->
                 found[path] = sibling
                 waiting += sibling.needed
     return found
+
+
+@functools.lru_cache(maxsize=1)
+def _namesakes(group: Group) -> frozenset[str]:
+    return frozenset(key for each in group if is_namesake(key := file_key(each.package_path)))
+
+
+def namesakes(artifact: Artifact, siblings: Iterable[str]) -> frozenset[str]:
+    """The file names of those libraries of its package that only have the name of a torch library.
+
+    Args:
+        siblings: paths of libraries that the file needs, if it is not part of a package with others.
+    """
+    return _namesakes(artifact.group).union(filter(is_namesake, map(file_key, siblings)))
 
 
 def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:

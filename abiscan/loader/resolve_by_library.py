@@ -188,13 +188,17 @@ def _needed_library(name: str, scope: _Scope, provided: frozenset[str]) -> Neede
 
 
 def torch_needs_by_library(
-    binary: Binary, imports: Sequence[CheckedImport], siblings: Mapping[str, Binary]
+    binary: Binary,
+    imports: Sequence[CheckedImport],
+    siblings: Mapping[str, Binary],
+    namesakes: frozenset[str],
 ) -> TorchNeeds:
     """Collect the torch imports of a Windows or macOS file and of the files of its package that it needs.
 
     Args:
         imports: resolved imports of the file.
         siblings: path to contents of the other shared objects of the package that it may need.
+        namesakes: file names of libraries of the package that only have the name of a torch library.
     """
     members = _by_library(siblings)
     wanted = [
@@ -209,11 +213,11 @@ def torch_needs_by_library(
         names=tuple(dict.fromkeys(name for name, _library in wanted)),
         homes=_homes(wanted),
         all_libraries=True,
-        libraries=tuple(dict.fromkeys(file_key(name) for name in binary.needed if is_torch_library(name))),
+        libraries=tuple(dict.fromkeys(file_key(name) for name in binary.needed if is_torch_library(name, namesakes))),
         siblings=tuple(
             found
             for path, each in needed.items()
-            if (found := _sibling_needs(file_key(path), each, members)) is not None
+            if (found := _sibling_needs(file_key(path), each, members, namesakes)) is not None
         ),
         machine=binary.machine,
         gpu_libraries=tuple(
@@ -222,23 +226,27 @@ def torch_needs_by_library(
     )
 
 
-def _sibling_needs(key: str, sibling: Binary, members: Mapping[str, Binary]) -> SiblingNeeds | None:
-    strong = [symbol for symbol in sibling.imports if not symbol.may_stay_unbound and _is_torch_import(symbol)]
+def _sibling_needs(
+    key: str, sibling: Binary, members: Mapping[str, Binary], namesakes: frozenset[str]
+) -> SiblingNeeds | None:
+    strong = [
+        symbol for symbol in sibling.imports if not symbol.may_stay_unbound and _is_torch_import(symbol, namesakes)
+    ]
     flat = tuple(symbol.name for symbol in strong if symbol.library is None)
     own = frozenset[str]().union(*(each.exported_among(flat) for each in (sibling, *members.values()))) if flat else ()
     wanted = [
         (symbol.name, symbol.library) for symbol in strong if symbol.library is not None or symbol.name not in own
     ]
-    libraries = tuple(dict.fromkeys(file_key(name) for name in sibling.needed if is_torch_library(name)))
+    libraries = tuple(dict.fromkeys(file_key(name) for name in sibling.needed if is_torch_library(name, namesakes)))
     if not wanted and not libraries:
         return None
     names = tuple(dict.fromkeys(name for name, _library in wanted))
     return SiblingNeeds(key, names, libraries, homes=_homes(wanted))
 
 
-def _is_torch_import(symbol: Import) -> bool:
+def _is_torch_import(symbol: Import, namesakes: frozenset[str]) -> bool:
     if symbol.library is not None:
-        return is_torch_library(symbol.library)
+        return is_torch_library(symbol.library, namesakes)
     return owner_of(symbol.name) is Owner.TORCH
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from abiscan.binary import Binary
 from abiscan.loader.package_libraries import needed_of_package
@@ -22,6 +23,7 @@ def torch_needs(
     binary: Binary,
     imports: Sequence[CheckedImport],
     siblings: Mapping[str, Binary],
+    namesakes: frozenset[str],
     absent: Iterable[str],
     *,
     dependents: Sequence[str],
@@ -32,20 +34,24 @@ def torch_needs(
     Args:
         imports: the file's imports, resolved.
         siblings: path to contents of the other shared objects of the package.
+        namesakes: file names of libraries of the package that only have the name of a torch library.
         absent: sonames of libraries that were not found and may export symbols of unknown owner.
         dependents: sonames that files of the package need which load the file into their scope.
         newer: C++ library symbols that the oldest system of the wheel's tags does not have.
     """
+    is_of_torch = partial(is_torch_library, packaged=namesakes)
     needed, others = needed_of_package(binary, siblings)
     # A library of the package that needs no torch library resolves alike on every release.
-    with_torch = {path: each for path, each in needed.items() if any(map(is_torch_library, each.needed))}
+    with_torch = {path: each for path, each in needed.items() if any(map(is_of_torch, each.needed))}
     everything = [*binary.needed, *dependents, *(name for each in with_torch.values() for name in each.needed)]
     return TorchNeeds(
         names=tuple(dict.fromkeys(_torch_names(imports))),
-        own_names=tuple(dict.fromkeys(_unowned_names(binary, imports, bool(tuple(absent)), newer))),
-        libraries=tuple(name for name in binary.needed if is_torch_library(name)),
-        scope=tuple(dict.fromkeys(name.rpartition("/")[2] for name in everything if is_torch_library(name))),
-        siblings=tuple(_sibling_needs(path, each, (binary, *needed.values())) for path, each in with_torch.items()),
+        own_names=tuple(dict.fromkeys(_unowned_names(binary, imports, is_of_torch, bool(tuple(absent)), newer))),
+        libraries=tuple(filter(is_of_torch, binary.needed)),
+        scope=tuple(dict.fromkeys(name.rpartition("/")[2] for name in everything if is_of_torch(name))),
+        siblings=tuple(
+            _sibling_needs(path, each, (binary, *needed.values()), is_of_torch) for path, each in with_torch.items()
+        ),
         machine=binary.machine,
         gpu_libraries=tuple(
             name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
@@ -66,7 +72,11 @@ def _torch_names(imports: Iterable[CheckedImport]) -> Iterator[str]:
 
 
 def _unowned_names(
-    binary: Binary, imports: Iterable[CheckedImport], absent: bool, newer: Collection[str]
+    binary: Binary,
+    imports: Iterable[CheckedImport],
+    is_of_torch: Callable[[str], bool],
+    absent: bool,
+    newer: Collection[str],
 ) -> Iterator[str]:
     """Symbols of unknown owner: torch exports them, or nothing does."""
     scopes: OwnScopes | None = None
@@ -74,7 +84,7 @@ def _unowned_names(
         if bound.name in newer and bound.symbol.version is None and bound.status is Status.UNDECIDED and not absent:
             yield bound.name
             continue
-        by_torch = bound.provider is not None and is_torch_library(bound.provider)
+        by_torch = bound.provider is not None and is_of_torch(bound.provider)
         if bound.status is not Status.MISSING and not by_torch:
             continue
         scopes = scopes or OwnScopes(binary.names_with_prefix)
@@ -87,7 +97,9 @@ def _unowned_names(
             yield bound.name
 
 
-def _sibling_needs(path: str, sibling: Binary, scope: Iterable[Binary]) -> SiblingNeeds:
+def _sibling_needs(
+    path: str, sibling: Binary, scope: Iterable[Binary], is_of_torch: Callable[[str], bool]
+) -> SiblingNeeds:
     own = dict.fromkeys(
         symbol.name
         for symbol in sibling.imports
@@ -98,5 +110,5 @@ def _sibling_needs(path: str, sibling: Binary, scope: Iterable[Binary]) -> Sibli
     return SiblingNeeds(
         library=path.rpartition("/")[2],
         names=tuple(name for name in names if name not in served),
-        libraries=tuple(name for name in sibling.needed if is_torch_library(name)),
+        libraries=tuple(filter(is_of_torch, sibling.needed)),
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable
 
+from abiscan.model.platforms import file_key
+
 NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
 """Namespaces that torch's public headers declare."""
 
@@ -125,10 +127,23 @@ def is_torch_function(base: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def is_torch_library(name: str) -> bool:
-    """Whether a library is torch's own, of any variant, release and system, by its file name (or path)."""
+def is_torch_library(name: str, packaged: frozenset[str] = frozenset()) -> bool:
+    """Whether a library is torch's own, of any variant, release and system.
+
+    Args:
+        name: its file name or path.
+        packaged: the libraries of the importing file's package that only have the name of one (`is_namesake`).
+    """
     stem = torch_stem(name)
-    return stem in _LIBRARIES or (stem is not None and stem.startswith(_LIBRARY_PREFIXES))
+    named = stem in _LIBRARIES or (stem is not None and stem.startswith(_LIBRARY_PREFIXES))
+    return named and not (packaged and file_key(name) in packaged)
+
+
+def is_namesake(name: str) -> bool:
+    """Whether a library in a package with the name of a torch library is the package's own: nvFuser's
+    libnvfuser_codegen. `import torch` does not load torch's library of that name, so that the loader finds the
+    package's."""
+    return is_torch_library(name) and torch_stem(name) not in _LOADS
 
 
 def is_former_library(name: str) -> bool:

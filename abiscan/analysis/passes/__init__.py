@@ -96,10 +96,10 @@ def keys_to_read(record: FileRecord) -> tuple[str, ...]:
 PASSES: tuple[Pass, ...] = (
     Pass("read_file", reads=(), writes=("binary", "facts", "device_images")),
     Pass("resolve_target", reads=("binary", "facts"), writes=("target",)),
-    Pass("find_siblings", reads=("binary",), writes=("load_path", "siblings")),
+    Pass("find_siblings", reads=("binary",), writes=("load_path", "siblings", "namesakes")),
     Pass(
         "resolve_imports",
-        reads=("binary", "target", "load_path", "siblings"),
+        reads=("binary", "target", "load_path", "siblings", "namesakes"),
         writes=("imports", "needed", "absent", "package_scope"),
     ),
     Pass(
@@ -110,8 +110,8 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "check_releases",
         reads=(
-            "binary", "facts", "target", "imports", "load_path", "siblings", "absent", "package_scope", "loader",
-            "problem",
+            "binary", "facts", "target", "imports", "load_path", "siblings", "namesakes", "absent", "package_scope",
+            "loader", "problem",
         ),
         writes=("torch_needs", "matrix", "target_outcome", "broken_library"),
     ),
@@ -152,7 +152,7 @@ PASSES: tuple[Pass, ...] = (
         "decide_verdict",
         reads=(
             "imports", "needed", "target", "torch_needs", "broken_library", "absent", "target_outcome",
-            "problem", "gpu_check",
+            "problem", "gpu_check", "namesakes",
         ),
         writes=("verdict",),
     ),

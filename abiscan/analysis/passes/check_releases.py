@@ -31,12 +31,13 @@ def check_releases(record: FileRecord) -> None:
     if system_of(record.facts.machine) is not OperatingSystem.LINUX:
         from abiscan.loader.resolve_by_library import torch_needs_by_library
 
-        needs = torch_needs_by_library(record.binary, record.imports, record.siblings)
+        needs = torch_needs_by_library(record.binary, record.imports, record.siblings, record.namesakes)
     else:
         needs = torch_needs(
             record.binary,
             record.imports,
             record.siblings,
+            record.namesakes,
             (*absent.missing, *package.absent),
             dependents=package.dependents,
             newer=_newer_functions(record),

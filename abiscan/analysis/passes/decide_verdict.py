@@ -28,7 +28,8 @@ def _verdict(record: FileRecord) -> ArtifactVerdict:
     decisive = [each for each in record.imports if each.owner not in _OF_THE_MACHINE]
     if any(each.status.is_unresolved for each in decisive):
         return ArtifactVerdict.FAILS
-    if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in record.needed):
+    of_torch = [n.soname for n in record.needed if is_torch_library(n.soname, record.namesakes)]
+    if torch is not None and any(map(torch.lacks, of_torch)):
         return ArtifactVerdict.FAILS
     if record.unfit_libraries:
         return ArtifactVerdict.FAILS

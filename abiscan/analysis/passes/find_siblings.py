@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.analysis.siblings import load_path, needed_siblings
+from abiscan.analysis.siblings import load_path, namesakes, needed_siblings
 from abiscan.binary.universal_parts import part_for
 
 
@@ -13,3 +13,4 @@ def find_siblings(record: FileRecord) -> None:
     record.load_path = load_path(record.artifact, options)
     siblings = needed_siblings(record.artifact, record.binary, options)
     record.siblings = {path: part_for(each, record.binary.machine) for path, each in siblings.items()}
+    record.namesakes = namesakes(record.artifact, siblings)

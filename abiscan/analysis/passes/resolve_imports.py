@@ -13,7 +13,7 @@ from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
 from abiscan.mangling import string_abi
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
-from abiscan.model.platforms import OperatingSystem, system_of
+from abiscan.model.platforms import OperatingSystem, file_key, system_of
 from abiscan.model.target import TargetSource
 from abiscan.ownership.gpu_libraries import fits_gpu
 from abiscan.ownership.torch_names import is_torch_library
@@ -28,7 +28,7 @@ def resolve_imports(record: FileRecord) -> None:
     record.package_scope = PackageScope(*_settle_by_dependents(record, resolution), late_bound)
     demangle = record.context.demangler.demangle
     record.imports = tuple(
-        CheckedImport(each.symbol, answer.text, answer.by, each.owner, each.status, each.provider)
+        CheckedImport(each.symbol, answer.text, answer.by, _owner(each, record), each.status, each.provider)
         for each in resolution.imports
         for answer in (demangle(each.name),)
     )
@@ -38,6 +38,12 @@ def resolve_imports(record: FileRecord) -> None:
         resolution.missing_torch_libraries,
         _unfit_libraries(resolution, record),
     )
+
+
+def _owner(resolved: ResolvingImport, record: FileRecord) -> Owner:
+    """The owner of an import: not torch if a library of the package exports it that only has the name of torch's."""
+    in_package = resolved.provider is not None and file_key(resolved.provider) in record.namesakes
+    return Owner.OTHER if in_package and resolved.owner is Owner.TORCH else resolved.owner
 
 
 def _resolve(record: FileRecord) -> Resolution:
@@ -94,7 +100,7 @@ def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
     binary = record.binary
     if (
         not any(each.owner in hosts for each in resolution.imports)
-        and not any(map(is_torch_library, binary.needed))
+        and not any(is_torch_library(name, record.namesakes) for name in binary.needed)
         and not record.is_module
     ):
         for each in own:
