@@ -22,7 +22,7 @@ from abiscan.model.facts import Import
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import NeededLibrary
 from abiscan.ownership.names import OwnScopes, owner_of
-from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library, plugin_backends
 
 # (status, provider) of each import, by its index in .dynsym.
 _Answers = dict[int, tuple[Status, str | None]]
@@ -40,11 +40,11 @@ def resolve_in_process(
     answers = _in_scope(elf, examination, siblings, torch_libraries)
     missing = [name for _item, name in examination.closure.missing]
     foreign = [name for name in missing if not is_torch_library(name)]
-    scopes = OwnScopes(elf.names_with_prefix)
+    scopes, backends = OwnScopes(elf.names_with_prefix), plugin_backends(elf.needed)
     resolved = []
     for symbol in elf.imports:
         status, provider = answers.get(symbol.index, (Status.MISSING, None))
-        owner = owner_of(symbol.name, symbol.version, provider, scopes)
+        owner = owner_of(symbol.name, symbol.version, provider, scopes, backends)
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
         resolved.append(ResolvingImport(symbol, owner, status, provider))

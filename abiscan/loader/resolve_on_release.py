@@ -19,7 +19,7 @@ from abiscan.model.loading import NeededLibrary
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
-from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library, plugin_backends
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.exports import TargetExports
 
@@ -52,6 +52,7 @@ def resolve_on_release(
     foreign = [name for name in others if _may_have_anything(name)]
     unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, provided))
     scopes = OwnScopes(binary.names_with_prefix)
+    owner_with = partial(owner_of, defines_in=scopes, backends=plugin_backends(everything))
     python = partial(resolve_in_pythons, pythons=pythons, one_of=one_of)
     resolved = []
     beside = _first_exporters(tuple(symbol.name for symbol in binary.imports), needed)
@@ -64,10 +65,10 @@ def resolve_on_release(
             provider = exports.library_in(symbol.name, scope)
             if provider is not None:
                 status = Status.RESOLVED
-            elif owner_of(symbol.name, symbol.version) is Owner.TORCH:
+            elif owner_with(symbol.name, symbol.version) is Owner.TORCH:
                 provider = exports.library_of(symbol.name)
                 status = Status.MISSING if provider is None else Status.UNREACHABLE
-        owner = owner_of(symbol.name, symbol.version, provider, scopes)
+        owner = owner_with(symbol.name, symbol.version, provider)
         if status is Status.MISSING:
             may_be_torchs = exports is not None and bool(scope) and not exports.knows(symbol.name)
             unknown = exports is None or may_be_torchs or bool(foreign)

@@ -11,7 +11,7 @@ from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
-from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library, plugin_backends
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 from abiscan.releases.omission import recorded
 
@@ -100,10 +100,11 @@ def _unowned_names(
 def _sibling_needs(
     path: str, sibling: Binary, scope: Iterable[Binary], is_of_torch: Callable[[str], bool]
 ) -> SiblingNeeds:
+    backends = plugin_backends(sibling.needed)
     own = dict.fromkeys(
         symbol.name
         for symbol in sibling.imports
-        if not symbol.may_stay_unbound and owner_of(symbol.name, symbol.version) is Owner.TORCH
+        if not symbol.may_stay_unbound and owner_of(symbol.name, symbol.version, backends=backends) is Owner.TORCH
     )
     names = tuple(own)
     served = set[str]().union(*(each.exported_among(names) for each in scope))

@@ -22,6 +22,7 @@ STANDARD_SCOPES = frozenset(("std", "__gnu_cxx", "__cxxabiv1"))
 # <special-name> except thunks, which contain the offset by which they move a pointer.
 _SPECIAL = ("TV", "TT", "TI", "TS", "TH", "TW", "TA", "TC", "GV", "GR", "GTt", "GTn")
 _THUNK = r"Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2}"
+_IN_TORCH = r"_Z(?:T[VIST]|G[VR])?Z*N[rVK]*[RO]?(?:3c10|2at|5torch)(?=\d)"
 # Abbreviations of std.
 _STD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
 # Maximum number of digits of a length.
@@ -109,6 +110,7 @@ def owner_of(
     reference: VersionNeed | None = None,
     provider: str | None = None,
     defines_in: Callable[[str], bool] = lambda _scope: False,
+    backends: frozenset[str] = frozenset(),
 ) -> Owner:
     """Find the owner of an import.
 
@@ -117,8 +119,11 @@ def owner_of(
         reference: the version and library of the reference; None if it has none.
         provider: soname of the library that exports it; None if none does.
         defines_in: whether the importing file itself defines names in an outermost scope (`OwnScopes`).
+        backends: those of plugins that the importing file needs (`plugin_backends`).
     """
     scope, spelled = _spelled(name)
+    if backends and spelled is Owner.TORCH and _backend(name) in backends:
+        return Owner.OTHER if provider is None else owner_of_library(provider)
     if spelled is not None:
         return spelled
     if scope == "pybind11":
@@ -146,6 +151,12 @@ def _spelled(name: str) -> tuple[str | None, Owner | None]:
     if scope in torch_names.NAMESPACES or (not scope and torch_names.is_torch_function(base_name(name))):
         return scope, Owner.TORCH
     return scope, Owner.CXX if scope in STANDARD_SCOPES or name.startswith(_ALLOCATION) else None
+
+
+def _backend(mangled: str) -> str | None:
+    """The namespace inside torch's outermost one: `supa` for a name in `c10::supa`."""
+    found = re.match(_IN_TORCH, mangled)
+    return None if found is None else _source_name(mangled, found.end())
 
 
 def _outer_scope_of_visual_cxx(name: str) -> str:
