@@ -327,6 +327,51 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     assert failed.verdict is ArtifactVerdict.FAILS
 
 
+def _importing(path: Path, names: tuple[str, ...], needed: tuple[str, ...], *exported: str) -> bytes:
+    """Write a file that imports names, and return it."""
+    symbols = (*(Symbol(each, section=UNDEFINED) for each in names), *(Symbol(e, FUNCTION, FUNC) for e in exported))
+    relocations = tuple(Relocation(ARRAY + 8 * at, R_64, name) for at, name in enumerate(names))
+    path.write_bytes(build(Library(relocations, symbols=symbols, needed=needed)))
+    return path.read_bytes()
+
+
+# In libc10.so of torch 2.8.0 (nm -D).
+_OF_TORCH = "_ZN3c1019UndefinedTensorImpl10_singletonE"
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+def test_a_library_of_the_package_with_the_name_of_one_of_torch_is_its_own(tmp_path: Path, has_library: bool) -> None:
+    """nvfuser_cu128_torch28 0.2.34: readelf -d shows libnvfuser_codegen.so in nvfuser_common/lib, which RUNPATH of its
+    modules names; torch 2.8.0 ships none (torch 2.0 did). libnvf_cutlass.so needs a symbol of it and does not link
+    it, as nm shows."""
+    error, fusion = "_ZN7nvfuser12nvfErrorFailEv", "_ZN5torch3jit4fuser4cuda4mineEv"
+    part = _importing(tmp_path / "part", (error, _OF_TORCH), ("libc10.so",))
+    own = _importing(tmp_path / "own", (_OF_TORCH,), ("libnvf_cutlass.so", "libc10.so"), error, fusion)
+    needed = ("libnvfuser_codegen.so", "libc10.so")
+    module = _importing(tmp_path / "module", (error, fusion, _OF_TORCH), needed, "PyInit__C")
+    members = {"nvfuser/_C.so": module, "nvfuser_common/lib/libnvf_cutlass.so": part}
+    if has_library:
+        members["nvfuser_common/lib/libnvfuser_codegen.so"] = own
+    name = make_wheel(tmp_path, members, name="nvfuser", tag="cp311-cp311-linux_x86_64").name
+    verdicts = {each.verdict for each in judged(tmp_path, [name], None, torch="2.8.0").artifacts}
+    assert verdicts == {ArtifactVerdict.LOADS if has_library else ArtifactVerdict.FAILS}
+
+
+@pytest.mark.parametrize(
+    ("needed", "verdict"), [("libtorch_supa.so", ArtifactVerdict.LOADS), ("libother.so", ArtifactVerdict.FAILS)]
+)
+def test_names_of_the_backend_of_a_plugin_are_not_torchs(tmp_path: Path, needed: str, verdict: ArtifactVerdict) -> None:
+    """torch_supa_ext 2.12.0a1 needs libtorch_supa.so of the package torch_supa, which its METADATA names as the plugin
+    of torch; nm -D lists these imports. A name in `c10` that no torch exports stays missing."""
+    names = ("_ZN3c104supa20getCurrentSUPAStreamEa", "_ZNK3c104supa10SUPAStream6streamEv", _OF_TORCH)
+    _importing(tmp_path / "supa.so", names, (needed, "libc10.so"), "PyInit_supa")
+    artifact = only(tmp_path, str(tmp_path / "supa.so"), tag="cp311-cp311-linux_x86_64", torch="2.8.0")
+    assert artifact.verdict is verdict
+    _importing(tmp_path / "other.so", (*names, "_ZN3c104mine6streamEv"), (needed, "libc10.so"), "PyInit_other")
+    artifact = only(tmp_path, str(tmp_path / "other.so"), tag="cp311-cp311-linux_x86_64", torch="2.8.0")
+    assert artifact.verdict is ArtifactVerdict.FAILS
+
+
 @pytest.mark.torch
 def test_members_are_resolved_with_each_other_not_with_an_installed_version(tmp_path: Path, torch_python: Path) -> None:
     """numpy 2.2.6 with 2.4.6 installed: pip replaces the installed files with those of the wheel."""

@@ -12,7 +12,7 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.library.api import explain
-from abiscan.model.facts import SharedObject
+from abiscan.model.facts import Import, SharedObject, SymbolBinding, SymbolType, Visibility
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
 from tests.tables import table_rows
@@ -74,3 +74,16 @@ def test_a_file_for_cuda_on_windows_needs_a_torch_of_pytorchs_index(needed: tupl
     missing = MissingName(Reference("?f@at@@YAXXZ"), knowledge, ReferringFile("xformers/pyd", file, "xformers"))
     assert install_torch(missing, loads_on) == expected
     assert find_program(missing) is None  # of a wheel: pip installs it, whatever its name
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "program"),
+    [("xformers/pyd", "main", None), ("mine/pyd", "PyList_New", None), ("mine/tool", "main", "c++")],
+)
+def test_an_extension_is_not_a_program_without_python(path: str, name: str, program: str | None) -> None:
+    """Wheels of xformers for Windows have the file `xformers/pyd`, here outside of the wheel; that of 0.0.35 (`_C.pyd`)
+    imports nothing of CPython."""
+    imported = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, None, True, 1)
+    file = SharedObject(path, 1, "win_amd64", 64, None, (), None, None, None, (imported,), (), (), ())
+    found = find_program(MissingName(Reference("?f@at@@YAXXZ"), Knowledge(), ReferringFile(path, file)))
+    assert (None if found is None else found.id) == program

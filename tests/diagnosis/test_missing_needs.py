@@ -106,6 +106,9 @@ def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:
 
     assert "--no-binary torch-scatter " in fix("dist/x.whl!torch_scatter/_C.so", distribution="torch_scatter")
     assert "--no-binary torch-scatter " in fix("/v/lib/python3.11/site-packages/torch_scatter/_C.so")
+    # RECORD of torch_supa_ext 2.12.0a1 has this file, built for its backend.
+    other = fix("torch_supa_ext/deepspeed.cpython-310-x86_64-linux-gnu.so", distribution="torch_supa_ext")
+    assert "source directory of torch-supa-ext" in other
     # torchao publishes no source: pip cannot build it.
     binary_only = fix("dist/x.whl!torchao/_C.so", distribution="torchao")
     assert "--no-binary" not in binary_only

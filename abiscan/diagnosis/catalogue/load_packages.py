@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -70,10 +70,14 @@ def _packages_of_files() -> tuple[Package, ...]:
 
 
 @lru_cache(maxsize=256)  # of all symbols of a file
-def package_of_file(path: str) -> Package | None:
+def package_of_file(path: str, *, is_installed: bool = False) -> Package | None:
     """The package of a shared object, detected from its folders and name; None if unknown. torch-scatter for
     `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_C.so`, flash-attn for
-    `.../flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so`."""
+    `.../flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so`.
+
+    Args:
+        is_installed: whether the path is that of a member of a wheel, below site-packages.
+    """
     *folders, base = path.replace("\\", "/").split("/")
     by_module = _packages_by_module()
     stem = base.partition(".")[0]
@@ -82,11 +86,18 @@ def package_of_file(path: str) -> Package | None:
     if of_file is not None:
         return of_file
     # A folder `_ext` is of no package; a module of that name is.
-    for part in (*(each for each in reversed(folders) if not each.startswith("_")), stem):
+    below = next(_below_site_packages(folders), folders if is_installed else ())
+    # `other/deepspeed.so` is of the package `other`.
+    own = (stem,) if not below or below[0].endswith(".egg") else ()
+    for part in (*(each for each in reversed(folders) if not each.startswith("_")), *own):
         found = by_module.get(part.removesuffix(".libs").lower())
         if found is not None:
             return found
     return next((p for p in load_packages().package if stem and stem.startswith(p.files or ("\0",))), None)
+
+
+def _below_site_packages(folders: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (folders[at:] for at, each in enumerate(folders, start=1) if each.endswith("-packages"))
 
 
 def package_of_name(name: str) -> Package | None:

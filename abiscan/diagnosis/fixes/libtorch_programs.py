@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import program_of_text, programs_by_id
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, program_of_text, programs_by_id
 from abiscan.diagnosis.catalogue.package_row import Program
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.wheel_rows import is_on_windows, platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.names import is_python_name
 
 _ARCHIVES: Final = "https://download.pytorch.org/libtorch/VARIANT/libtorch-{abi}shared-with-deps-{torch}%2BVARIANT.zip"
 _EXTENSIONS: Final = (".so", ".dylib", ".pyd", ".dll")
@@ -38,9 +39,19 @@ def find_program(missing: MissingName) -> Program | None:
     found = program_of_text(path) if path else None
     if found is None and _is_linked_alone(missing):
         found = programs_by_id()["c++"]
-    if found is None and "/" in path and not any(extension in path for extension in (*_EXTENSIONS, "python")):
+    named = _is_extension(missing) or any(extension in path for extension in (*_EXTENSIONS, "python"))
+    if found is None and "/" in path and not named:
         found = programs_by_id()["c++"] if not missing.log.program else None
     return found or programs_by_id().get(missing.log.program)
+
+
+def _is_extension(missing: MissingName) -> bool:
+    """Whether a file that was read is in the folder of a known package, or imports from CPython. A library of the
+    stable ABI, which torch loads, imports nothing of it."""
+    facts = missing.file.facts
+    if facts is None:
+        return False
+    return package_of_file(facts.path) is not None or any(is_python_name(each.name) for each in facts.imports)
 
 
 def _is_linked_alone(missing: MissingName) -> bool:

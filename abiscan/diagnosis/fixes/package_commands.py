@@ -87,7 +87,7 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
         if found is not None:
             return found
     path = missing.file.path or missing.file.importer
-    found = package_of_file(path) if path else None
+    found = package_of_file(path, is_installed=missing.file.distribution is not None) if path else None
     if found is None and name is not None:
         found = package_of_file(name) or packages_by_operators().get(name)
     is_of_project = missing.is_torch_name or is_torch_library(missing.name)
