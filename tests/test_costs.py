@@ -95,7 +95,11 @@ RUN = (
     + """
 import os
 
+parent, end_process = os.getpid(), os._exit
+
 def leave(status):
+    if os.getpid() != parent:
+        end_process(status)  # a child that reads mapped files
     raise SystemExit(status)
 
 os._exit = leave
@@ -129,8 +133,11 @@ def compile(pattern, flags=0):
     return builtin(pattern, flags)
 
 re._compiler.compile = compile
+parent, end_process = os.getpid(), os._exit
 
 def leave(status):
+    if os.getpid() != parent:
+        end_process(status)  # a child that reads mapped files
     raise SystemExit(status)
 
 os._exit = leave

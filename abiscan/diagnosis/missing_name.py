@@ -12,7 +12,6 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related, with_prefixes
 from abiscan.diagnosis.release_position import Position, position_of
-from abiscan.diagnosis.text.demangled_text import before_parameters
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.model.facts import VersionNeed
@@ -167,8 +166,11 @@ class MissingName:
         releases = self.knowledge.releases
         if releases is None or not self.known_versions or releases.known_omitted(self.name) is not None:
             return None
-        if self.history is None and "<" in before_parameters(self.reference.spelled_as) and not self.related:
-            return None  # members of class templates are not found by their demangled names
+        if self.reference.spelled_as and self.history is None and not self.related:
+            from abiscan.diagnosis.text.demangled_text import before_parameters
+
+            if "<" in before_parameters(self.reference.spelled_as):
+                return None  # members of class templates are not found by their demangled names
         if self.reference.spelled_as and self.history is not None:
             # Unknown parameters: every form of the function counts.
             forms = [self.history, *(releases.history(form.name, self.knowledge.machine) for form in self.related)]

@@ -236,3 +236,5 @@ def _parse(value: object, where: str, advice: str) -> BaselineEntry:
         return msgspec.convert(value, BaselineEntry)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}; {advice}") from None
+    except UnicodeEncodeError:
+        raise UsageError(f"{where}: a key has a lone surrogate; {advice}") from None

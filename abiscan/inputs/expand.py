@@ -12,6 +12,7 @@ from abiscan.errors import UnreadableFile, UsageError, nearest
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Note, Options
+from abiscan.inputs.package_records import name_of_record
 from abiscan.inputs.tree import archives_below, expand_directory, expand_file, not_an_archive
 from abiscan.model.limits import MAX_FIELD, MAX_LISTED
 from abiscan.model.report import InputError
@@ -146,8 +147,6 @@ def _expand_one(
 
 def _holds_records(site: str, files: FileSystem) -> bool:
     """Whether an installer recorded packages in a directory; not so in the source tree of an editable install."""
-    from abiscan.inputs.packages import name_of_record
-
     try:
         return any(map(name_of_record, files.names(site)))
     except OSError:

@@ -23,6 +23,7 @@ from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
 from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
 from abiscan.inputs.members import MemberPlace, not_read, nothing_found
+from abiscan.inputs.package_records import metadata_file, name_of_record
 from abiscan.inputs.tree import DiskContent, expand_directory
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
@@ -77,20 +78,6 @@ def is_package_name(name: str) -> bool:
 def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> list[str]:
     """The names of all distributions, for suggestions."""
     return sorted({name_of_record(e) for s in site_packages for e in _entries(s, files)} - {""})
-
-
-def name_of_record(entry: str) -> str:
-    """`demo` of `demo-1.0.dist-info` and of `demo-1.0.egg-info`, which Debian's packages have; empty for other entries
-    of a site directory, among them `demo.egg-info` of a source tree."""
-    if entry.endswith(".egg-info"):
-        name, separator, _version = entry.removesuffix(".egg-info").partition("-")
-        return name if separator else ""
-    return entry.removesuffix(".dist-info").rpartition("-")[0] if entry.endswith(".dist-info") else ""
-
-
-def metadata_file(dist_info: str) -> str:
-    """The file with the core metadata in a record of an installed package."""
-    return "PKG-INFO" if dist_info.endswith(".egg-info") else "METADATA"
 
 
 def expand_installed(package: InstalledPackage, shown: str, options: Options) -> Iterator[Artifact | InputError | Note]:

@@ -308,6 +308,7 @@ def test_another_torch_is_reported() -> None:
         ' "artifact": "a", "container": null, "message": ""}]}',
         '{"abiscan_baseline": 1, "entries": [{"fingerprint": "a", "rule": "r", "severity": "error", "symbol": null,'
         ' "artifact": "a", "container": null, "message": "", "count": true}]}',
+        r'{"abiscan_baseline": 1, "entries": [{"\ud800": "a"}]}',
     ],
 )
 def test_an_invalid_baseline_is_rejected_with_one_line(text: str) -> None:
