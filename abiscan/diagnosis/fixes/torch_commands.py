@@ -47,7 +47,7 @@ _OF_AMD_FOR_WINDOWS: Final = (
 )
 
 
-_LABEL_OF_INDEX: Final = re.compile(r"cpu|xpu|cu\d+|rocm\d\.\d(\.\d)?")
+_LABEL_OF_INDEX: Final = r"cpu|xpu|cu\d+|rocm\d\.\d(\.\d)?"
 
 
 def hip_for_windows(missing: MissingName) -> str | None:
@@ -59,7 +59,7 @@ def hip_for_windows(missing: MissingName) -> str | None:
 
 def index_of_label(label: str) -> str | None:
     """The index of a torch by the label of its version; None for a label that other builds have, too."""
-    return f"{INDEXES}{label}" if _LABEL_OF_INDEX.fullmatch(label) else None
+    return f"{INDEXES}{label}" if re.fullmatch(_LABEL_OF_INDEX, label) else None
 
 
 # Builds on the index of PyTorch that no row of wheels has.
@@ -97,7 +97,7 @@ _UNTIL_ROCM_6_3: Final = ("gfx900", "gfx906")
 # GPUs -> the first ROCm with code for them (release notes of ROCm; gfx115x in torch: pytorch pull request 167299).
 _SINCE_ROCM: Final = (("gfx115", "7.0"), ("gfx950", "7.0"), ("gfx120", "6.4"), ("gfx94", "6.0"))
 # No build of torch on its indexes has code for these (PYTORCH_ROCM_ARCH of .ci/manywheel/build_rocm.sh).
-_WITHOUT_CODE: Final = re.compile(r"gfx(?:[678]\d\d|90[249c]|101\w)")
+_WITHOUT_CODE: Final = r"gfx(?:[678]\d\d|90[249c]|101\w)"
 _NEWEST_ROCM: Final = "rocm7.2"
 
 
@@ -113,7 +113,7 @@ def torch_with_hip(missing: MissingName) -> str | None:
     if gpu in _UNTIL_ROCM_6_3:
         way = f"pip install --force-reinstall torch --index-url {INDEXES}rocm6.3"
         return f"{way}  # later ones have no rocBLAS kernels of {gpu}"
-    if _WITHOUT_CODE.fullmatch(gpu):
+    if re.fullmatch(_WITHOUT_CODE, gpu):
         return (
             f'No build of torch has code for {gpu}: use the CPU (device="cpu"), or build torch from source '
             f"(python tools/amd_build/build_amd.py; PYTORCH_ROCM_ARCH={gpu} python setup.py install)"

@@ -22,13 +22,13 @@ _CXX_ABI = frozenset(
 )
 
 # Symbols of version GLIBCXX_3.4 or CXXABI_1.3, the first of libstdc++.so.6 (config/abi/pre/gnu.ver of GCC 14).
-_EVERYWHERE: Final = re.compile(
+_EVERYWHERE: Final = (
     r"std::(?:w?(?:cout|cin|cerr|clog)|ios_base::Init::~?Init\(\)|terminate\(\))"
     r"|(?:vtable|typeinfo) for __cxxabiv1::__(?:|si_|vmi_)class_type_info"
 )
 
 # Templates of which libstdc++ contains instances, for characters (config/abi/pre/gnu.ver of GCC 14).
-_INSTANTIATED: Final = re.compile(
+_INSTANTIATED: Final = (
     r"string|basic_\w+|\w*ctype\w*|\w*codecvt\w*|collate\w*|messages\w*|\w*money\w*|num_\w+|\w*numpunct\w*|\w*time\w*|valarray"
     r"|(?:use|has)_facet|operator.*|getline|endl|ends|flush|ws|\w*(?:[io]stream|streambuf)\w*|char_traits|allocator|hash"
     r"|numeric_limits|__shared_ptr|__convert_to_v|__basic_file|__pool|stdio_\w+|complex|fpos|__concat\w*|__throw\w*"
@@ -39,7 +39,7 @@ def _is_instance_of_file(missing: MissingName) -> bool:
     """Whether the name is an instance of a template of the C++ standard library that each file with a use of it has."""
     text = missing.reference.spelled_as or missing.parsed.signature
     name, _, arguments = text.partition("(")[0].partition("<")
-    return bool(arguments) and not any(map(_INSTANTIATED.fullmatch, name.split("::")))
+    return bool(arguments) and not any(re.fullmatch(_INSTANTIATED, each) for each in name.split("::"))
 
 
 def cxx_abi_causes(missing: MissingName) -> Candidates:
@@ -62,7 +62,7 @@ def cxx_runtime_causes(missing: MissingName) -> Candidates:
         yield from row_causes("instance-of-standard-template-missing", missing)
     elif of_standard:
         is_linked = any(each.startswith("libstdc++") for each in missing.file.needed)
-        everywhere = _EVERYWHERE.fullmatch(missing.shown) is not None
+        everywhere = re.fullmatch(_EVERYWHERE, missing.shown) is not None
         yield from row_causes("symbol-of-cxx-library-missing", missing, is_linked=is_linked, everywhere=everywhere)
     elif (library := library_of_namespace(cxx.namespace)) is not None and not missing.in_newest_known:
         is_loaded = missing.file.path and not missing.reference.link_time and library.isidentifier()
