@@ -25,7 +25,7 @@ _PROGRAM: Final = re.compile(
     r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|abiscan|apt-cache|apt-get|c\+\+|cat|cd|"
     r"clang|cmake|conda|cp|curl|df|dmesg|docker|echo|env|export|find|g\+\+|gcc|git|grep|head|ldconfig|ldd|ln|ls|lsmod|"
     r"lspci|mkdir|mokutil|mv|nm|numba|nvcc|nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|"
-    r"uv|which)(?= )"
+    r"uv|which)(?=[ ;])"
 )
 # A command of a line, up to a separator outside quotes.
 _STEP: Final = re.compile(r"""((?:[^;&'"]|'[^']*'|"[^"]*"|&(?!& )|;(?! ))+?)(; | && |\Z)""")
@@ -75,7 +75,7 @@ _EXPORT: Final = re.compile(rf"export (?P<names>(?:{_ASSIGNMENT}){{1,8}})")
 _FOR_COMMAND: Final = re.compile(rf"(?P<names>(?:{_ASSIGNMENT}){{1,8}})(?P<command>[a-z][\s\S]*)")
 _EXPORT_IN_COMMENT: Final = r"\bexport ([A-Za-z_]\w{1,63}=[\w.;+-]{1,100})(?![\w$/:])"
 _UNSET: Final = re.compile(r"unset (?P<names>[A-Z_]{2,64}(?: [A-Z_]{2,64}){0,3})")
-_ECHO: Final = re.compile(r"echo(?: \$[A-Z_]{2,64}){1,8}")
+_ECHO: Final = re.compile(r"echo(?: \$[A-Z_]{2,64}| \"\$[A-Z_]{2,64}\"){1,8}")
 _REMOVE: Final = re.compile(
     r"rm -rf (?P<names>(?:\"[^\"]{1,100}\"|[\w.*/-]{1,100})(?: (?:\"[^\"]{1,100}\"|[\w.*/-]{1,100})){0,7})"
 )
@@ -210,6 +210,6 @@ _COMMANDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], .
     (_EXPORT, _set),
     (_FOR_COMMAND, lambda found: f"{_set(found)} && {found['command']}"),
     (_UNSET, _unset),
-    (_ECHO, lambda found: re.sub(r"\$([A-Z_]+)", r"%\1%", found[0])),
+    (_ECHO, lambda found: re.sub(r'"?\$([A-Z_]+)"?', r"%\1%", found[0])),
     (_REMOVE, _remove),
 )
