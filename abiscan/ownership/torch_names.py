@@ -25,10 +25,8 @@ def plugin_backends(needed: Iterable[str]) -> frozenset[str]:
     """The backends of plugins among needed libraries: `supa` for `libtorch_supa.so` or `libc10_supa.so`, which no torch
     ships. Such a plugin defines names in `c10::supa`, `at::supa`, `torch::supa`."""
     stems = (torch_stem(name) or "" for name in needed if not is_torch_library(name))
-    return frozenset(backend for stem in stems if stem.startswith(_PLUGINS) for backend in (stem.split("_", 1)[1],))
+    return frozenset(stem.partition("_")[2] for stem in stems if stem.startswith(("libtorch_", "libc10_")))
 
-
-_PLUGINS = ("libtorch_", "libc10_")
 
 SHIM_PREFIXES = ("aoti_torch_", "torch_")
 """Prefixes of the C shims of the stable ABI (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""

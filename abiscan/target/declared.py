@@ -174,6 +174,8 @@ def _torches(
         for r in optional
         if any(holds(r.marker, {**environment, "extra": name}) for name in re.findall(_EXTRA, r.marker))
     ]
+    if not optional:
+        return
     found = DeclaredTorch(
         tuple(dict.fromkeys(r.specifier for r in optional)),
         TargetSource.REQUIREMENT,

@@ -1,4 +1,4 @@
-"""Causes and fixes of names that nobody chose: every 6,000th of the release index. Oracles: the exports of each build,
+"""Causes and fixes of every 6,000th name of the release index. Oracles: the exports of each build,
 and the CPythons of the wheels of torch (`tests/releases/test_pythons.py`)."""
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_builds_of_one_module(one: str, other: str, cuda: str | None, alike: boo
             "2.12.0",
             TargetSource.REQUIREMENT,
         ),
-        # One extra, whose bounds are not releases that it admits.
+        # One extra; it admits none of the releases that its bounds name.
         (facts("torch<2.9,>2.6; extra == 't'"), "x/_C.so", "2.8.0", "2.9.0", TargetSource.REQUIREMENT),
         (facts("torch>=2.8", "torch==2.7.0; extra == 'x'"), "x/_C.so", "2.8.0", "2.7.0", TargetSource.REQUIREMENT),
     ],

@@ -80,7 +80,7 @@ def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple
         return (f"{name} is part of OpenCV {release}.",), f'conda install -c conda-forge "libopencv={release}"'
     if missing.file.is_torch_itself and name.endswith(".dylib") and not library_of_file(name):
         bundled = "A file of torch needs it; the wheel of another torch release bundles it or does not need it."
-        return (bundled,), "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
+        return (bundled,), "pip install --upgrade --force-reinstall torch  # installs a complete wheel"
     if (package := package_of_file(name)) is not None:
         product = f"{name} is part of {package.name}. Not every release and build of it has this file."
         return (product,), "\n".join(package_commands.install(package, missing)) or fix

@@ -166,7 +166,7 @@ def _message(found: FoundMessage, question: Question) -> Subject:
 
 
 def _subject(kind: SubjectKind, causes: Iterable[Candidate], owner: Owner | None, missing: MissingName) -> Subject:
-    """The answer for a name that is no symbol."""
+    """The answer for a name that is not a symbol."""
     name, file = missing.reference.name, missing.file.path or None
     final = final_causes(causes, missing)
     return Subject(name, kind, None, None, DemangledBy.NONE, owner, None, final, needed_by=file)
