@@ -201,7 +201,7 @@ class _Children:
 
     def __init__(self, number: int, options: ScanOptions, scratches: dict[str, Scratch]) -> None:
         self._options, self._scratches = options, scratches
-        self._seen: set[str] = set()
+        self._seen: dict[str | InputError, _Task] = {}
         self._died: set[str] = set()
         self.broken: list[Batch] = []
         self._all: list[_Child] = []
@@ -261,13 +261,19 @@ class _Children:
         elif isinstance(message, ProgressStep):
             assert self._options.progress is not None
             replay(message, self._options.progress)
-        elif not (isinstance(message, InputError) and message.path in self._died):
+        elif not (isinstance(message, InputError) and message.path in self._died) and self._is_first(message, task):
             task.results.append(message)
         if isinstance(message, ScannedArtifact):
             child.reads = None
-            self._seen.add(message.display)
         elif isinstance(message, BatchEnd):
             task.is_done, child.task = True, None
+
+    def _is_first(self, message: Scanned, task: _Task) -> bool:
+        """Whether no other batch has reported the file, or this error: a file that grows or shrinks while children
+        divide a directory by size may be in the parts of two, and a batch that is repeated repeats its errors."""
+        if isinstance(message, ScannedArtifact):
+            return self._seen.setdefault(message.display, task) is task
+        return not isinstance(message, InputError) or self._seen.setdefault(message, task) is task
 
     def _bury(self, child: _Child, task: _Task) -> None:
         """Report the file at which a child died, unless memory may suffice for it with one process."""
@@ -281,9 +287,10 @@ class _Children:
             targets = ", ".join(task.batch.targets)
             task.results.append(InputError(targets, f"{reason}: its members were not read"))
             return
-        task.results.append(InputError(child.reads, f"{reason}: the file was not read"))
+        if not any(isinstance(each, InputError) and each.path == child.reads for each in self._seen):
+            task.results.append(InputError(child.reads, f"{reason}: the file was not read"))
         self._died.add(child.reads)
-        self._seen.add(child.reads)
+        self._seen[child.reads] = task
         self.broken.append(task.batch)
 
     def take_broken(self) -> list[Batch]:
@@ -295,7 +302,7 @@ class _Children:
         for each in self.broken:
             wholes.setdefault((each.targets, each.archives, each.environment), []).append(each)
         self.broken = []
-        skip = frozenset(self._seen)
+        skip = frozenset(each for each in self._seen if isinstance(each, str))
         return [
             replace(same[0], part=0, parts=1, sources=any(each.sources for each in same), skip=skip)
             for same in wholes.values()

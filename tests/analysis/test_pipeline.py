@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -94,12 +95,45 @@ def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
 
     monkeypatch.setattr(formats, "map_file", cut_off)
     report = scan(targets, options(tree), jobs=jobs, executor=in_children(jobs))
-    died = InputError("cut.so", "the process that read it died (SIGBUS): the file was not read")
-    assert died in report.errors
+    (died,) = (each for each in report.errors if each.path == "cut.so")
+    # With two processes, the other one may divide the files after the cut, and have the empty file in its part, too.
+    assert "SIGBUS" in died.message or (jobs == 2 and "empty file" in died.message)
     if without is not None:
+        assert len(report.errors) == len(without.errors) + 1
         assert set(report.errors) == {*without.errors, died}
         assert report.artifacts == without.artifacts
         assert report.containers == without.containers
+
+
+def test_a_file_that_is_cut_off_before_another_process_finds_it_has_one_error(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process, which reports what is no shared object, looks for files after the second has emptied one."""
+    names = ["good-extension.so", "old-string-extension.so"]
+    without = scan(names, options(tree))
+    with (tree / "cut.so").open("wb") as file:
+        file.write((FIXTURES / "good-extension.so").read_bytes())
+        file.truncate(MAX_COPIED + 1)
+
+    def cut_off(path: str, shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap:
+        mapped = map_file(path, shown, copy_up_to=copy_up_to)
+        if shown == "cut.so":
+            os.truncate(path, 0)
+            time.sleep(1)  # until the other has reported the empty file
+        return mapped
+
+    def late(batch: Batch, *rest: object) -> Iterator[Scanned]:
+        if batch.part == 0:
+            deadline = time.monotonic() + 30
+            while (tree / "cut.so").stat().st_size and time.monotonic() < deadline:
+                time.sleep(0.01)
+        yield from scan_batch(batch, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(formats, "map_file", cut_off)
+    monkeypatch.setattr("abiscan.analysis.executors.scan_batch", late)
+    report = scan([*names, "cut.so"], options(tree), jobs=2, executor=in_children(2))
+    assert [each.path for each in report.errors] == ["cut.so"]
+    assert report.artifacts == without.artifacts
 
 
 @pytest.mark.parametrize(("jobs", "times", "is_read"), [(1, 1, False), (2, 1, True), (2, 2, False)])
