@@ -68,7 +68,7 @@ NAMES: Final = tuple(
 """Patterns of the names of GPUs, without spaces and in lower case, and their compute capability. The first counts."""
 
 
-_RADEON = tuple(
+_AMD = tuple(
     (re.compile(pattern), target)
     for pattern, target in (
         (r"9070(?:xt|gre)?", "gfx1201"),
@@ -85,15 +85,22 @@ _RADEON = tuple(
         (r"6[45]00(?:xt)?", "gfx1034"),
         (r"5[67]00(?:xt)?", "gfx1010"),
         (r"5500(?:xt)?", "gfx1012"),
+        (r"mi35[05]x?", "gfx950"),
+        (r"mi3(?:00|08|25)[ax]?", "gfx942"),
+        (r"mi2(?:10|50)x?", "gfx90a"),
+        (r"mi100", "gfx908"),
+        (r"mi[56]0", "gfx906"),
+        (r"mi25", "gfx900"),
     )
 )
-"""Names of Radeon GPUs without `Radeon` and `RX`, and their targets (LLVM, AMDGPUUsage, processors)."""
+"""Names of Radeon and Instinct GPUs without `Radeon`, `RX` and `Instinct`, and their targets (LLVM, AMDGPUUsage,
+processors)."""
 
 
-def target_of_radeon(name: str) -> str | None:
-    """The target of a Radeon GPU by its name (`RX 9070 XT` -> `gfx1201`); None for a name that is not known."""
-    plain = re.sub(r"[^a-z0-9]|radeon|rx", "", name.lower())
-    return next((target for pattern, target in _RADEON if pattern.fullmatch(plain)), None)
+def target_of_amd_gpu(name: str) -> str | None:
+    """The target of a GPU of AMD by its name (`RX 9070 XT` -> `gfx1201`); None for a name that is not known."""
+    plain = re.sub(r"[^a-z0-9]|radeon|instinct|rx", "", name.lower())
+    return next((target for pattern, target in _AMD if pattern.fullmatch(plain)), None)
 
 
 def first_toolkit(capability: str) -> str | None:

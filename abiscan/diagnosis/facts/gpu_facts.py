@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.fixes import torch_commands, wheel_rows
-from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip
+from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.text.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.text.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.text.packaged_torch import CONTAINER
 from abiscan.model import versions
 from abiscan.model.cuda_driver import toolkit_of_ptx
@@ -120,12 +120,11 @@ def release_lacks_gpu(values: Values, missing: MissingName) -> bool:
     return bool(missing.target.cuda) and torch_lacks_gpu(values, missing)
 
 
-# Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
-# supported GPUs) and runs theirs, as reported in its discussions.
-_RADEON = (("gfx101", "10.3.0"), ("gfx103", "10.3.0"), ("gfx110", "11.0.0"), ("gfx115", "11.0.0"))
-
-# RX 9000: ROCm 6.4.1 is the first that lists it (https://rocm.docs.amd.com, release notes).
-_SINCE_ROCM_6_4 = "gfx120"
+# Radeon GPUs -> the GPU of their family that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
+# supported GPUs) and whose code they run, as reported in its discussions.
+_RADEON = ((r"gfx101\w|gfx103[1-6]", "10.3.0"), (r"gfx110[1-3]", "11.0.0"))
+# Builds of torch for ROCm since then have code for the GPUs of its data centers and for Radeon RX 7000.
+_COMMON_ROCM = (6, 4)
 
 
 def radeon_override(values: Values, missing: MissingName) -> str | None:
@@ -134,14 +133,36 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
     gpu = values.get("gpu", "")
     if wheel_rows.is_on_windows(missing):
         return None
-    return next((version for family, version in _RADEON if gpu.startswith(family)), None)
+    return next((version for family, version in _RADEON if re.fullmatch(family, gpu)), None)
+
+
+def runs_hip(values: Values, _missing: MissingName) -> bool:
+    """Whether the code is for HIP: the text shows HIP (value `hip`), and the value `gpu` is not NVIDIA's."""
+    return "hip" in values and not values.get("gpu", "").startswith("sm_")
+
+
+def rocm_build(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for the value `gpu`, else for the GPU of AMD of the text, if a build
+    has."""
+    gpu = values.get("gpu") or missing.log.amd_gpu
+    if torch_commands.has_no_rocm_build(gpu):
+        return None
+    return torch_commands.torch_with_hip(missing.with_knowledge(log=replace(missing.log, gpu=AMD, amd_gpu=gpu)))
 
 
 def newer_rocm_wheel(values: Values, missing: MissingName) -> str | None:
-    """The command that installs a torch with code for the value `gpu`, if only builds for a later ROCm have it."""
-    is_newer = values.get("gpu", "").startswith(_SINCE_ROCM_6_4) and not torch_commands.hip_for_windows(missing)
-    index = f"{torch_commands.INDEXES}rocm6.4"
-    return f"pip install --force-reinstall torch torchvision torchaudio --index-url {index}" if is_newer else None
+    """The same, if only builds for a later ROCm than that of the text have code for the GPU. If the text names none:
+    later than those that are common."""
+    since = torch_commands.first_rocm_of(values.get("gpu", ""))
+    first, here = versions.order(since), versions.order(rocm_of(missing))
+    if first is None or (first < _COMMON_ROCM if here is None else here >= first):
+        return None
+    return None if torch_commands.hip_for_windows(missing) else rocm_build(values, missing)
+
+
+def first_rocm(values: Values, _missing: MissingName) -> str | None:
+    """The first ROCm for which builds of torch have code for the value `gpu`, if not each has."""
+    return torch_commands.first_rocm_of(values.get("gpu", "")) or None
 
 
 # Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md

@@ -94,9 +94,10 @@ def install_torch(
 
 # ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625).
 _UNTIL_ROCM_6_3: Final = ("gfx900", "gfx906")
-# GPUs -> the first ROCm with code for them (release notes of ROCm; gfx115x in torch: pytorch pull request 167299).
+# GPUs -> the first ROCm for which builds of torch have code for them (PYTORCH_ROCM_ARCH of .ci/docker/manywheel/build.sh
+# of pytorch; gfx115x: pull request 167299; gfx950: release notes of hipFFT for ROCm 7.0; gfx120x: of ROCm 6.4.1).
 _SINCE_ROCM: Final = (("gfx115", "7.0"), ("gfx950", "7.0"), ("gfx120", "6.4"), ("gfx94", "6.0"))
-# No build of torch on its indexes has code for these (PYTORCH_ROCM_ARCH of .ci/manywheel/build_rocm.sh).
+# No build of torch on its indexes has code for these (the same list).
 _WITHOUT_CODE: Final = r"gfx(?:[678]\d\d|90[249c]|101\w)"
 _NEWEST_ROCM: Final = "rocm7.2"
 
@@ -113,17 +114,34 @@ def torch_with_hip(missing: MissingName) -> str | None:
     if gpu in _UNTIL_ROCM_6_3:
         way = f"pip install --force-reinstall torch --index-url {INDEXES}rocm6.3"
         return f"{way}  # later ones have no rocBLAS kernels of {gpu}"
-    if re.fullmatch(_WITHOUT_CODE, gpu):
+    if has_no_rocm_build(gpu):
         return (
             f'No build of torch has code for {gpu}: use the CPU (device="cpu"), or build torch from source '
             f"(python tools/amd_build/build_amd.py; PYTORCH_ROCM_ARCH={gpu} python setup.py install)"
         )
-    since = next((rocm for family, rocm in _SINCE_ROCM if gpu.startswith(family)), "")
-    command = (version and install_torch(version, missing)) or ""
-    rocm = re.search(r"/rocm([\d.]+)", command)
-    if not command or (since and (rocm is None or (versions.order(rocm[1]) or ()) < (versions.order(since) or ()))):
+    since = first_rocm_of(gpu)
+    late = [each for each in variants_of(version, missing) if each.startswith("rocm") and _is_since(each, since)]
+    asked = f"rocm{rocm_of(missing)}"
+    variant = asked if asked in late else max(late, key=lambda each: versions.order(each[4:]) or (), default="")
+    command = (version and (variant or not since) and install_torch(version, missing, variant=variant)) or ""
+    if not command:
         command = f"pip install torch --index-url {INDEXES}{_NEWEST_ROCM}"
     return force_reinstall(command)
+
+
+def _is_since(variant: str, rocm: str) -> bool:
+    """Whether a variant (`rocm6.2.4`) is for a ROCm that is not older."""
+    return (versions.order(variant.removeprefix("rocm")) or ()) >= (versions.order(rocm) or ())
+
+
+def first_rocm_of(gpu: str) -> str:
+    """The first ROCm for which builds of torch have code for a GPU of AMD (`gfx942`); empty for each."""
+    return next((rocm for family, rocm in _SINCE_ROCM if gpu.startswith(family)), "")
+
+
+def has_no_rocm_build(gpu: str) -> bool:
+    """Whether no build of torch on its indexes has code for a GPU of AMD (`gfx803`)."""
+    return re.fullmatch(_WITHOUT_CODE, gpu) is not None
 
 
 def force_reinstall(command: str) -> str:

@@ -19,7 +19,7 @@ from abiscan.diagnosis.readers.value_readers import VALUE_READERS
 from abiscan.diagnosis.text.message_text import MOST_AROUND, Hit, bounds_around
 from abiscan.diagnosis.text.plain_forms import lower, plain_pattern, plain_word
 from abiscan.diagnosis.text.text_facts import may_match
-from abiscan.model.gpu_toolkits import capability_of_name, target_of_radeon
+from abiscan.model.gpu_toolkits import capability_of_name, target_of_amd_gpu
 
 # Values for a location in a source.
 LOCATION: Final = ("source_file", "source_line", "source_function")
@@ -45,7 +45,7 @@ def _driver_release(number: str) -> str:
 def _gpu_of_name(name: str) -> str:
     """`sm_120` for `RTX 5090`, `gfx1201` for `RX 9070 XT`; the name itself if it is unknown."""
     found = capability_of_name(name)
-    return target_of_radeon(name) or name if found is None else f"sm_{found.replace('.', '')}"
+    return target_of_amd_gpu(name) or name if found is None else f"sm_{found.replace('.', '')}"
 
 
 CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {

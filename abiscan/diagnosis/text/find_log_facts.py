@@ -33,7 +33,7 @@ from abiscan.diagnosis.text.torch_in_log import (
     find_variant,
 )
 from abiscan.diagnosis.text.values_in_text import only_value
-from abiscan.model.gpu_toolkits import capability_of_name
+from abiscan.model.gpu_toolkits import capability_of_name, target_of_amd_gpu
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
@@ -78,7 +78,7 @@ def log_facts(text: str) -> LogFacts:
         sdist=find_only_sdist(text),
         gpu=gpu,
         capability=find_capability(text),
-        amd_gpu=only_value(values("amd_gpu", text)),
+        amd_gpu=only_value(target_of_amd_gpu(each) or each for each in values("amd_gpu", text)),
         rocm=rocm,
         variant="" if gpu in (AMD, DCU) and variant.startswith("cu") else variant,
         toolkit=only_value(values("toolkit", text)),
