@@ -94,8 +94,8 @@ def install_torch(
 
 # ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625).
 _UNTIL_ROCM_6_3: Final = ("gfx900", "gfx906")
-# GPUs -> the first ROCm for which builds of torch have code for them (PYTORCH_ROCM_ARCH of .ci/docker/manywheel/build.sh
-# of pytorch; gfx115x: pull request 167299; gfx950: release notes of hipFFT for ROCm 7.0; gfx120x: of ROCm 6.4.1).
+# GPUs -> the first ROCm for which builds of torch have code for them (pytorch, .ci/docker/manywheel/build.sh,
+# PYTORCH_ROCM_ARCH; gfx115x: its pull request 167299; gfx950: hipFFT for ROCm 7.0; gfx120x: notes of ROCm 6.4.1).
 _SINCE_ROCM: Final = (("gfx115", "7.0"), ("gfx950", "7.0"), ("gfx120", "6.4"), ("gfx94", "6.0"))
 # No build of torch on its indexes has code for these (the same list).
 _WITHOUT_CODE: Final = r"gfx(?:[678]\d\d|90[249c]|101\w)"
