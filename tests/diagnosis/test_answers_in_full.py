@@ -241,3 +241,52 @@ def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseInde
     assert "a release before 2.6" in lines[0]
     assert lines[otherwise + 1].startswith("rm -rf ")
     assert "short script" in lines[otherwise + 2]
+
+
+# --- the package of a file ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("vllm _C.abi3.so: undefined symbol: _ZNK3c1010TensorImpl15incref_pyobjectEv", "vllm=="),
+        ("detectron2 _C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "facebookresearch/detectron2.git"),
+        ("detectron2: /opt/x/_C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "in the source directory of _C"),
+    ],
+)
+def test_a_module_named_as_in_any_package_is_of_the_package_that_the_text_names(
+    text: str, command: str, index: ReleaseIndex
+) -> None:
+    """The catalogue of packages has how each is installed; a path is that of a file of any package."""
+    (subject,) = _ask(text, index)
+    assert command in subject.causes[0].fix
+
+
+_FRAMES = (
+    '  File "/v/lib/python3.11/site-packages/demo/{package}.py", line 3, in <module>\n'
+    '  File "/v/lib/python3.11/site-packages/{package}/_extension/utils.py", line 60, in _load_lib\n'
+    "    torch.ops.load_library(path)\n"
+    '  File "/v/lib/python3.11/site-packages/torch/{module}.py", line 1350, in load_library\n'
+    "OSError: libcudart.so.13: cannot open shared object file: No such file or directory"
+)
+
+
+@pytest.mark.parametrize("package", ["torchaudio", "torchvision"])
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        (_FRAMES.replace("{module}", "_ops"), True),
+        ("libcudart.so.13: cannot open shared object file: No such file or directory ({package})", True),
+        ("{package}: libcudart.so.13: cannot open shared object file: No such file or directory", True),
+        ("error importing {package}: libcudart.so.13: cannot open shared object file", True),
+        # torch itself does not load, or the text lists what is installed.
+        (_FRAMES.replace("{module}", "__init__"), False),
+        ("torch, {package} installed. libcudart.so.13: cannot open shared object file", False),
+    ],
+)
+def test_a_package_released_with_torch_that_lacks_a_library(
+    package: str, text: str, is_named: bool, index: ReleaseIndex
+) -> None:
+    """torch/_ops.py loads the libraries of operators for other packages."""
+    (subject,) = _ask(text.replace("{package}", package), index)
+    assert (f'"{package}==' in subject.causes[0].fix) is is_named

@@ -90,15 +90,23 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     found = package_of_file(path, is_installed=missing.file.distribution is not None) if path else None
     if found is None and name is not None:
         found = package_of_file(name) or packages_by_operators().get(name)
-    is_of_project = missing.is_torch_name or is_torch_library(missing.name)
-    if missing.log.project not in companions.COMPANIONS:  # which texts name beside torch
-        vendor = vendor_of_library(missing.name)
-        is_of_project = is_of_project or (vendor is not None and vendor.cuda)
-    if found is None and is_of_project and not path and missing.log.project:
-        found = packages_by_name().get(missing.log.project)
+    if found is None and (not path or path.startswith("_")):  # `_C.so` of any package
+        found = _package_of_text(missing)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
         found = packages_by_namespace().get(missing.namespace)
     return found
+
+
+def _package_of_text(missing: MissingName) -> Package | None:
+    """The package that a text is about, if a name of torch or of CUDA is missing."""
+    log, project = missing.log, missing.log.project
+    if not missing.is_torch_name and not is_torch_library(missing.name):
+        vendor = vendor_of_library(missing.name)
+        if vendor is None or not vendor.cuda:
+            return None
+        if not project or project in companions.COMPANIONS:  # which texts name beside torch
+            project = log.failing_companion
+    return packages_by_name().get(project)
 
 
 def install(

@@ -13,6 +13,7 @@ from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.packages_in_log import (
     find_cuda_packages,
+    find_failing_companion,
     find_made_for,
     find_only_sdist,
     find_project,
@@ -69,6 +70,7 @@ def log_facts(text: str) -> LogFacts:
         companions=find_companions(text),
         project=project,
         project_release=find_release(project, text),
+        failing_companion=find_failing_companion(text),
         projects=projects,
         built_packages=built_packages(text) if from_source else (),
         releases=releases,

@@ -26,6 +26,7 @@ class LogFacts(Struct, frozen=True):
         project: the only one of `projects`, else the only package that the text uses or names, normalised; empty if
             unknown.
         project_release: the release that the text gives beside the name of `project`; empty if unknown.
+        failing_companion: package released with torch that could not be loaded; empty if none or another one.
         projects: every package that pip built, else those of PyG in the text, else those with a shared object in it,
             normalised.
         built_packages: if torch was built from source, the packages in the text that pip can build for it, in order.
@@ -83,6 +84,7 @@ class LogFacts(Struct, frozen=True):
 
     project: str = ""
     project_release: str = ""
+    failing_companion: str = ""
     projects: tuple[str, ...] = ()
     built_packages: tuple[str, ...] = ()
     releases: Mapping[str, str] = field(default_factory=dict)

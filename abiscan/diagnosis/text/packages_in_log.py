@@ -14,6 +14,7 @@ from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_va
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
 from abiscan.diagnosis.text.text_facts import first_match, matches, matches_and_values, pattern_of, values
 from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
+from abiscan.releases.companions import COMPANIONS
 
 _MOST_RELEASES: Final = 500
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
@@ -95,6 +96,13 @@ def _used_packages(text: str) -> tuple[str, ...]:
         for names in (values("module_of_frame", text), values("used_module", text))
     )
     return tuple(of_frames[-1:]) or tuple(dict.fromkeys(others))
+
+
+def find_failing_companion(text: str) -> str:
+    """The package released with torch of the last frame of a traceback, else that a text without one is about."""
+    frames = values("module_of_frame", text)
+    name = frames[-1] if frames else next(iter(values("failing_companion", text)), "")
+    return name if name in COMPANIONS else ""
 
 
 def find_made_for(text: str) -> tuple[str, str] | None:
