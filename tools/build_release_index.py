@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -52,6 +53,9 @@ MACHINES = {
     OperatingSystem.WINDOWS: ("win_amd64",),
     OperatingSystem.MACOS: ("macosx_arm64", "macosx_x86_64"),
 }
+# Platforms for which the wheels of one release were built in several ways: some with OpenMP, others without it, which
+# export other names. A file is built and loaded with the torch of its own Python, so the index has the names of all.
+SEVERAL_WAYS = ("macosx_x86_64",)
 ORDER = tuple(machine for machines in MACHINES.values() for machine in machines)
 
 
@@ -138,23 +142,40 @@ def released(machine: str) -> list[str]:
 
 def fetch(version: str, machine: str, cache: Path) -> bool:
     """Add one build to the cache. Return False if the release has no wheel for this architecture."""
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="abiscan-torch-") as directory:
-        try:
-            wheel = download(version, machine, Path(directory), quiet=not sys.stderr.isatty())
-        except UsageError as error:
-            say(f"  {error}")
-            return False
-        fetched = time.monotonic()
-        raw = read_build(wheel)
-        size = wheel.stat().st_size / 1e6
-    save(cache_file(cache, version, machine), version, raw)
-    exports = sum(len(library.symbols) for library in raw.libraries.values())
-    say(
-        f"  {raw.source}: {size:.0f} MB in {fetched - start:.0f} s, "
-        f"{exports} exports read in {time.monotonic() - fetched:.0f} s"
-    )
-    return True
+    raws: list[RawBuild] = []
+    for pythons in [(python,) for python in (*PYTHONS, "38")] if machine in SEVERAL_WAYS else [PYTHONS]:
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="abiscan-torch-") as directory:
+            try:
+                wheel = download(version, machine, Path(directory), quiet=not sys.stderr.isatty(), pythons=pythons)
+            except UsageError as error:
+                if machine not in SEVERAL_WAYS:
+                    say(f"  {error}")
+                continue
+            fetched = time.monotonic()
+            raw = read_build(wheel)
+            size = wheel.stat().st_size / 1e6
+        raws.append(raw)
+        exports = sum(len(library.symbols) for library in raw.libraries.values())
+        say(
+            f"  {raw.source}: {size:.0f} MB in {fetched - start:.0f} s, "
+            f"{exports} exports read in {time.monotonic() - fetched:.0f} s"
+        )
+    if raws:
+        save(cache_file(cache, version, machine), version, with_exports_of(raws))
+    return bool(raws)
+
+
+def with_exports_of(raws: list[RawBuild]) -> RawBuild:
+    """The first build, with the symbols that the others export too."""
+    libraries = dict(raws[0].libraries)
+    for raw in raws[1:]:
+        for path, library in raw.libraries.items():
+            if path in libraries:
+                known = {symbol[0] for symbol in libraries[path].symbols}
+                more = tuple(symbol for symbol in library.symbols if symbol[0] not in known)
+                libraries[path] = replace(libraries[path], symbols=(*libraries[path].symbols, *more))
+    return replace(raws[0], libraries=libraries)
 
 
 # --- the file -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, LEFT_OUT, Finding, Severity
 from abiscan.model.report import ArtifactReport, ImportsShown
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ class Policy(Struct, frozen=True):
     def left_out(self, rule: str) -> str | None:
         """Why the findings of a rule do not count in this run; None if they do."""
         if rule in self.ignore_rules:
-            return "ignored: --ignore"
+            return LEFT_OUT["ignore"]
         # Whether a file loads counts in every run, whichever rules are selected.
         chosen = not self.select or rule in self.select or rule == DOES_NOT_LOAD
-        return None if chosen else "ignored: not in --select"
+        return None if chosen else LEFT_OUT["select"]
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity fails the run."""

@@ -44,6 +44,10 @@ EXPLAINED_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missin
 """Rules that report for each import what the causes of the file explain."""
 
 
+LEFT_OUT = {option: f"ignored: {words}" for option, words in (("ignore", "--ignore"), ("select", "not in --select"))}
+"""Reasons why a finding does not count: options that leave out its rule."""
+
+
 class Finding(Struct, frozen=True):
     """One result of a rule.
 
@@ -52,7 +56,7 @@ class Finding(Struct, frozen=True):
         symbol: mangled name of the symbol concerned, if there is one.
         symbols: mangled names, if the finding concerns several (a missing library).
         fingerprint: stable across rebuilds, moved offsets and checkout paths.
-        suppressed: whether a baseline or an ignore accepts it; it stays in the report.
+        suppressed: whether a baseline or an ignore accepts it, or its rule is left out; it stays in the report.
         suppression: the reason, if `suppressed`.
         in_baseline: whether a baseline accepts it, and no ignore.
         in_source: whether a comment beside the code accepts it.
@@ -76,6 +80,11 @@ class Finding(Struct, frozen=True):
     def all_symbols(self) -> tuple[str, ...]:
         """All mangled names concerned."""
         return self.symbols or ((self.symbol,) if self.symbol is not None else ())
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether --select or --ignore leaves out its rule."""
+        return self.suppressed and self.suppression in LEFT_OUT.values()
 
 
 class RuleInfo(Struct, frozen=True):

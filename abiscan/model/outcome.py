@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from abiscan.model.finding import Severity
+from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
 
 
@@ -18,6 +18,8 @@ class GateOutcome(enum.StrEnum):
     UNDECIDED = "undecided"
     ACCEPTED = "accepted"
     """A baseline or ignores accept the reasons for a worse outcome."""
+    IGNORED = "ignored"
+    """--select or --ignore leave out the rules of the reasons for a worse outcome."""
     LOADS = "loads"
     NOT_TORCH = "not-torch"
     REPLACED = "replaced"
@@ -46,10 +48,25 @@ def outcome_of(artifact: ArtifactReport, fail_on: Severity | None, accepted: Col
     if artifact.verdict is ArtifactVerdict.FAILS:
         # Without an error that stands for the failure, it is accepted only if all findings are.
         reasons = errors or artifact.findings
-        return GateOutcome.ACCEPTED if reasons and all(f.suppressed for f in reasons) else GateOutcome.FAILS
-    if errors and all(f.suppressed for f in errors):
-        return GateOutcome.ACCEPTED
+        return (reasons and accepted_outcome(reasons)) or GateOutcome.FAILS
+    if errors and (outcome := accepted_outcome(errors)):
+        return outcome
     return GateOutcome(artifact.verdict.value)
+
+
+def accepted_outcome(findings: Sequence[Finding]) -> GateOutcome | None:
+    """The outcome if none of these findings counts, and None if one does."""
+    if not all(f.suppressed for f in findings):
+        return None
+    return GateOutcome.IGNORED if all(f.is_left_out for f in findings) else GateOutcome.ACCEPTED
+
+
+def load_outcome(artifact: ArtifactReport) -> GateOutcome | None:
+    """Whether it is accepted, or ignored, that it does not load; another check may fail."""
+    rules = {*EXPLAINED_BY_CAUSES, DOES_NOT_LOAD}
+    # A library that was not found, and that does not decide whether the file loads, is a note.
+    reasons = [f for f in artifact.findings if f.rule in rules and f.severity is not Severity.NOTE]
+    return accepted_outcome(reasons) if artifact.verdict is ArtifactVerdict.FAILS and reasons else None
 
 
 def outcomes_of(report: Report) -> dict[str, GateOutcome]:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from abiscan.errors import AbiscanError, UsageError
@@ -27,17 +28,18 @@ PLATFORMS = {
     "macosx_x86_64": ("macosx_10_9_x86_64", "macosx_10_13_x86_64", "macosx_11_0_x86_64"),
 }
 """The platform tags of torch's wheels, by platform."""
-# libtorch is the same in the wheels of all Pythons; the first Python with a wheel is taken. Up to 1.13 every release
-# has one for 3.7.
+# libtorch exports the same in the wheels of all Pythons, except for macOS on x86-64; the first Python with a wheel is
+# taken. Up to 1.13 every release has one for 3.7.
 PYTHONS = ("311", "312", "310", "313", "314", "39", "37")
 
 
-def download(version: str, machine: str, into: Path, *, quiet: bool = False) -> Path:
+def download(version: str, machine: str, into: Path, *, quiet: bool = False, pythons: Sequence[str] = PYTHONS) -> Path:
     """Download the wheel of one torch version with pip, without its dependencies.
 
     Args:
         machine: key of a platform (`x86_64`, `win_amd64`); need not be that of this machine.
         into: an existing directory.
+        pythons: the CPythons, such as `311`; the first with a wheel is taken.
         quiet: no progress bar; otherwise pip prints it to stderr.
 
     Raises:
@@ -50,7 +52,7 @@ def download(version: str, machine: str, into: Path, *, quiet: bool = False) -> 
         raise UsageError(f"{version!r} is not a version")
     offered: set[str] = set()
     last = ""
-    for python in PYTHONS:
+    for python in pythons:
         found = pip_download(f"torch=={version}", into, python=python, platforms=PLATFORMS[machine], quiet=quiet)
         if found.wheel is not None:
             return found.wheel

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from abiscan.model.cause import CauseGroup
-from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Severity
+from abiscan.model.finding import Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderOutcome, StopKind
-from abiscan.model.outcome import GateOutcome, outcome_of
+from abiscan.model.outcome import GateOutcome, load_outcome, outcome_of
 from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TorchBuild
@@ -40,6 +40,7 @@ COLORS: dict[GateOutcome | Verdict, str] = {
     GateOutcome.UNREADABLE: "red bold",
     GateOutcome.NOT_TORCH: "cyan",
     GateOutcome.ACCEPTED: "cyan",
+    GateOutcome.IGNORED: "cyan",
     GateOutcome.REPLACED: "cyan",
     Verdict.PASS: "green bold",
     Verdict.FAIL: "red bold",
@@ -61,9 +62,9 @@ def outcome_label(outcome: GateOutcome, files: Sequence[ArtifactReport], style: 
 
 
 def is_accepted(artifact: ArtifactReport, style: Style) -> bool:
-    """Whether a baseline or ignores accept all of its failures."""
+    """Whether a baseline, ignores or the selection of rules accept all of its failures."""
     outcome = outcome_of(artifact, style.fail_on, style.accepted)
-    return outcome in (GateOutcome.ACCEPTED, GateOutcome.REPLACED)
+    return outcome in (GateOutcome.ACCEPTED, GateOutcome.IGNORED, GateOutcome.REPLACED)
 
 
 def failed_checks(artifact: ArtifactReport, style: Style) -> list[str]:
@@ -71,15 +72,9 @@ def failed_checks(artifact: ArtifactReport, style: Style) -> list[str]:
     return list(dict.fromkeys(f.rule for f in artifact.standing if style.fails(f.severity)))
 
 
-def is_load_accepted(artifact: ArtifactReport) -> bool:
-    """Whether a baseline or ignores accept that it does not load; another check may fail."""
-    reasons = [f for f in artifact.findings if f.rule in EXPLAINED_BY_CAUSES or f.rule == DOES_NOT_LOAD]
-    return artifact.verdict is ArtifactVerdict.FAILS and bool(reasons) and all(f.suppressed for f in reasons)
-
-
 def causes_to_print(artifact: ArtifactReport, style: Style) -> Sequence[CauseGroup]:
     """Its causes; without -v none that are accepted, if another check fails."""
-    return () if is_load_accepted(artifact) and not style.verbose else artifact.causes
+    return () if load_outcome(artifact) and not style.verbose else artifact.causes
 
 
 def checks_words(rules: Collection[str]) -> str:
@@ -114,9 +109,9 @@ def one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str:
     if artifact.replaced_by is not None:
         extra.append(f"replaced by {artifact.replaced_by.rpartition('!')[2]}")
     # A build that its package does not load has no accepted findings: it does not count.
-    accepted = len(artifact.findings) - len(artifact.standing) if artifact.replaced_by is None else 0
-    if accepted:
-        extra.append(f"{counted(accepted, 'finding')} accepted")
+    others = [f for f in artifact.findings if f.suppressed and artifact.replaced_by is None]
+    reasons = Counter(f.suppression if f.is_left_out else "accepted" for f in others)
+    extra += [f"{counted(number, 'finding')} {reason}" for reason, number in reasons.items()]
     if len({part.verdict for part in artifact.parts}) > 1:
         extra.append("; ".join(map(part_words, artifact.parts)))
     compatible_with = printable(matrix_line(artifact).partition(";")[0])
@@ -193,7 +188,7 @@ def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     if artifact.verdict is ArtifactVerdict.UNDECIDED:
         label = "  " + style.strong("because: ")
         return [line for note in artifact.notes for line in wrap(note, style, label, "    ")]
-    reasons = () if artifact.causes or is_load_accepted(artifact) else artifact.failure_reasons
+    reasons = () if artifact.causes or load_outcome(artifact) else artifact.failure_reasons
     return [line for reason in reasons for line in wrap(reason, style, "  " + style.strong("cause: "), "    ")]
 
 
@@ -221,8 +216,8 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
             if not resolved:
                 return f"{name}: {loading_words([artifact.machine]).clause}{against}"
             return f"{name}: {counted(resolved, f'{words} symbol')} resolve{'s' * (resolved == 1)}{against}"
-        case ArtifactVerdict.FAILS if failing and is_load_accepted(artifact):
-            return f"{name}: fails {checks_words(failing)}; accepted: the file does not load{against}"
+        case ArtifactVerdict.FAILS if failing and (accepted := load_outcome(artifact)):
+            return f"{name}: fails {checks_words(failing)}; {accepted.value}: the file does not load{against}"
         case ArtifactVerdict.FAILS:
             unresolved = [each for each in artifact.imports if each.status.is_unresolved]
             if missing and all(each.owner is Owner.PYTHON for each in unresolved):

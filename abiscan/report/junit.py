@@ -75,8 +75,9 @@ def _loads(report: Report, artifact: ArtifactReport, name: str) -> _Case:
             return _case("error", artifact.display, name, _element("error", "undecided", message, ()))
         case ArtifactVerdict.FAILS:
             message = artifact.loader.error or (artifact.causes[0].summary if artifact.causes else "does not load")
+            word = "ignored" if outcome is GateOutcome.IGNORED else "accepted"
             if outcome is not GateOutcome.FAILS or (report.fail_on is None and artifact.findings):
-                body = f"      <skipped message={_attribute('accepted: ' + message)}/>"
+                body = f"      <skipped message={_attribute(f'{word}: {message}')}/>"
                 return _case("skipped", artifact.display, name, body)
             lines = [
                 line for group, fix in fixes_once(artifact.causes) for line in (group.summary, *group.evidence, fix)

@@ -37,6 +37,7 @@ _MARKED: dict[Verdict | GateOutcome, str] = {
     GateOutcome.UNREADABLE: "⚠ ",
     GateOutcome.UNDECIDED: "⚠ ",
     GateOutcome.ACCEPTED: "",
+    GateOutcome.IGNORED: "",
     GateOutcome.LOADS: "✅ ",
     GateOutcome.NOT_TORCH: "",
     GateOutcome.REPLACED: "",

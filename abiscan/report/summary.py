@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.imports import CheckedImport, Status
-from abiscan.model.outcome import GateOutcome, container_outcomes, outcome_of, outcomes_of
+from abiscan.model.outcome import GateOutcome, container_outcomes, load_outcome, outcome_of, outcomes_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import TorchBuild
@@ -25,8 +25,9 @@ class Summary(Struct, frozen=True):
         outcomes: the same of artifacts.
         verdicts: verdict -> number of artifacts; contains every verdict, in the order of the enumeration.
         findings: severity -> number of findings that are not accepted; contains every severity, the worst first.
-        suppressed: findings that a baseline or an ignore accepts, and those of replaced builds.
+        suppressed: findings that a baseline or an ignore accepts, those of replaced builds and of rules left out.
         replaced: of these, those of builds that their package replaces by another.
+        ignored: of the rest, those of rules that --select or --ignore leave out.
         failing: findings that fail the run.
         stale: unused entries of a baseline or configuration.
         errors: inputs that could not be read.
@@ -39,6 +40,7 @@ class Summary(Struct, frozen=True):
     findings: Mapping[Severity, int]
     suppressed: int
     replaced: int
+    ignored: int
     failing: int
     stale: int
     errors: int
@@ -46,7 +48,7 @@ class Summary(Struct, frozen=True):
     @property
     def accepted(self) -> int:
         """Findings that a baseline or an ignore accepts, without those of replaced builds."""
-        return self.suppressed - self.replaced
+        return self.suppressed - self.replaced - self.ignored
 
 
 def summary_of(report: Report) -> Summary:
@@ -68,6 +70,7 @@ def summary_of(report: Report) -> Summary:
         {severity: findings[severity] for severity in Severity},
         total - findings.total(),
         sum(f.suppressed for a in report.artifacts if a.replaced_by is not None for f in a.findings),
+        sum(f.is_left_out for a in report.artifacts if a.replaced_by is None for f in a.findings),
         failing,
         len(report.stale),
         len(report.errors),
@@ -79,6 +82,8 @@ def count_words(counts: Summary) -> list[str]:
     words = [counted(number, severity.value) for severity, number in counts.findings.items() if number]
     if counts.accepted:
         words.append(counted(counts.accepted, "accepted finding"))
+    if counts.ignored:
+        words.append(counted(counts.ignored, "ignored finding"))
     if counts.stale:
         words.append(counted(counts.stale, "unused entry", "unused entries"))
     if counts.errors:
@@ -109,7 +114,7 @@ def count_line(report: Report) -> str:
 def _file_words(artifact: ArtifactReport, outcome: GateOutcome) -> tuple[str, str]:
     """The outcome of one file and of several, in words."""
     loads = loading_words([artifact.machine])
-    if outcome is GateOutcome.FAILS and artifact.verdict is not ArtifactVerdict.FAILS:
+    if outcome is GateOutcome.FAILS and (artifact.verdict is not ArtifactVerdict.FAILS or load_outcome(artifact)):
         if artifact.verdict is ArtifactVerdict.LOADS:
             return f"{loads.one} but fails the checks", f"{loads.many} but fail the checks"
         return "fails the checks", "fail the checks"

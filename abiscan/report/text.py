@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from abiscan.model.finding import Severity
-from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcome_of
+from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, load_outcome, outcome_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.target import TorchBuild
@@ -23,7 +23,6 @@ from abiscan.report.file_text import (
     checks_words,
     failed_checks,
     is_accepted,
-    is_load_accepted,
     one_line,
     outcome_label,
     own_declaration,
@@ -144,10 +143,12 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     shared = [m for m in every if m.replaced_by is None]
     total = counted(len(shared), "file")
     found = Counter((outcome_of(m, style.fail_on, style.accepted), m.verdict) for m in shared)
-    taken = [m for m in shared if is_load_accepted(m) and failed_checks(m, style)]
+    taken = [m for m in shared if load_outcome(m) and failed_checks(m, style)]
     fails = found[GateOutcome.FAILS, ArtifactVerdict.FAILS] - len(taken)
     undecided = found[GateOutcome.UNDECIDED, ArtifactVerdict.UNDECIDED]
-    accepted = sum(number for (outcome, _), number in found.items() if outcome is GateOutcome.ACCEPTED) + len(taken)
+    settled = Counter(filter(None, map(load_outcome, taken)))
+    settled.update(outcome for outcome, _ in found.elements() if outcome in (GateOutcome.ACCEPTED, GateOutcome.IGNORED))
+    accepted = [f"{counted(number, 'failure')} {outcome.value}" for outcome, number in sorted(settled.items())]
     loads = sum(number for (_, verdict), number in found.items() if verdict is ArtifactVerdict.LOADS)
     barred = [m for m in shared if m.verdict is not ArtifactVerdict.FAILS and not is_refused_here(m)]
     barred = [m for m in barred if failed_checks(m, style)] + taken
@@ -181,7 +182,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     else:
         words = f"none of {total} uses torch" if len(shared) > 1 else "does not use torch"
     if accepted:
-        words += f"; {counted(accepted, 'failure')} accepted"
+        words += f"; {', '.join(accepted)}"
     if barred and (fails or undecided):
         words += f", {len(barred)} {'fails' if len(barred) == 1 else 'fail'} checks"
     if len(every) > len(shared):

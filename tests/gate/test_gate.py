@@ -410,5 +410,9 @@ def test_rules_of_the_command_line(select: tuple[str, ...], ignore: tuple[str, .
     report = apply(a_report(an_artifact(findings=(WARNING, NOTE))), policy)
     assert {finding.rule for finding in standing(report)} == left
     assert len(report.artifacts[0].findings) == 2
+    assert {finding.rule for finding in report.artifacts[0].findings if finding.is_left_out} == {
+        "const-data-ptr",
+        "unstable-abi",
+    } - left
     only = apply(a_report(an_artifact(findings=(NOTE,))), Policy(fail_on=Severity.NOTE, ignore_rules=("unstable-abi",)))
     assert only.verdict is Verdict.PASS

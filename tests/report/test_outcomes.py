@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
-from abiscan.model.outcome import GateOutcome, container_outcomes, outcomes_of
+from abiscan.model.outcome import GateOutcome, container_outcomes, load_outcome, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.registry.table_rows import wheel_row
 from abiscan.report import json_report, junit, markdown, ndjson, sarif, text
@@ -33,9 +33,12 @@ _KINDS = {
     "fails-silently": GateOutcome.FAILS,
     "required": GateOutcome.FAILS,
     "known": GateOutcome.ACCEPTED,
+    "left-out": GateOutcome.IGNORED,
     "other-build": GateOutcome.REPLACED,
 }
-POLICY = Policy(ignores=(Ignore("abiscan.toml, ignore 1", "known", rule="python-abi-mismatch"),))
+POLICY = Policy(
+    ignores=(Ignore("abiscan.toml, ignore 1", "known", rule="python-abi-mismatch"),), ignore_rules=("missing-library",)
+)
 
 
 def member(path: str, number: int, kind: str) -> ArtifactReport:
@@ -47,6 +50,7 @@ def member(path: str, number: int, kind: str) -> ArtifactReport:
         "warns": (samples.a_finding("const-data-ptr", severity=Severity.WARNING),),
         "required": (samples.a_finding("require-torch", None),),
         "known": (samples.a_finding("python-abi-mismatch", None),),
+        "left-out": (samples.a_finding("missing-library", None),),
     }.get(kind, ())
     replaced = f"{path}!x/other.so" if kind == "other-build" else None
     return replace(file, verdict=ArtifactVerdict(wanted), findings=findings, replaced_by=replaced)
@@ -70,7 +74,7 @@ def forty() -> tuple[Report, dict[str, GateOutcome]]:
     chosen = random.Random(40)
     made = [wheel(number, [kind]) for number, kind in enumerate(_KINDS)]
     for number in range(len(made), 40):
-        kinds = chosen.choices(list(_KINDS), weights=[6, 3, 3, 1, 1, 1, 1, 1, 2, 2], k=chosen.randint(2, 4))
+        kinds = chosen.choices(list(_KINDS), weights=[6, 3, 3, 1, 1, 1, 1, 1, 2, 2, 2], k=chosen.randint(2, 4))
         made.append(wheel(number, kinds, damaged=number % 10 == 0))
     report = replace(
         samples.a_report(
@@ -181,3 +185,36 @@ def test_what_a_baseline_accepts_fails_nowhere() -> None:
     assert "FAILS" not in shown
     assert shown.startswith("accepted dist/w01")
     assert text.summary_line(judged) == "pass: 2 files checked: 1 accepted, 1 loads (1 accepted finding)"
+
+
+@pytest.mark.parametrize(
+    ("policy", "headline", "counts"),
+    [
+        (Policy(ignore_rules=("missing-library",)), "ignored", "1 ignored, 1 loads (1 ignored finding)"),
+        (Policy(select=("missing-import",)), "ignored", "1 ignored, 1 loads (1 ignored finding)"),
+        (
+            Policy(ignores=(Ignore("abiscan.toml, ignore 1", "known"),)),
+            "accepted",
+            "1 accepted, 1 loads (1 accepted finding)",
+        ),
+    ],
+)
+def test_a_rule_that_is_left_out_accepts_nothing(policy: Policy, headline: str, counts: str) -> None:
+    """Oracle: the options of the run; `accepted` is a decision about a finding, with a reason."""
+    report, _ = wheel(1, ["left-out", "loads"])
+    judged = apply(report, policy)
+    shown = text.render(judged, Style(width=None))
+    assert shown.startswith(f"{headline} ")
+    assert f"1 failure {headline}" in shown
+    assert text.summary_line(judged) == f"pass: 2 files checked: {counts}"
+
+
+def test_a_headline_ignores_only_errors_of_loading() -> None:
+    """A library that was not found without a failure is a note: to ignore it does not accept the failure."""
+    report, _ = wheel(1, ["fails"])
+    file = report.artifacts[0]
+    note = samples.a_finding("missing-library", None, severity=Severity.NOTE)
+    unaccepted = replace(report, artifacts=(replace(file, findings=(*file.findings, note)),))
+    shown = text.render(apply(unaccepted, Policy(ignore_rules=("missing-library",))), Style(width=None))
+    assert "the file does not load on" not in shown
+    assert load_outcome(apply(unaccepted, Policy(ignore_rules=("missing-library",))).artifacts[0]) is None

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from abiscan.model.cause import CauseGroup
 from abiscan.model.cause_page import CausePage
-from abiscan.model.finding import RuleInfo, Severity
+from abiscan.model.finding import LEFT_OUT, RuleInfo, Severity
 from abiscan.model.report import Report
 from abiscan.report.html.commands import CommandStep
 from abiscan.report.html.heat_map import HeatMap
@@ -44,6 +44,11 @@ class RuleView(Struct, frozen=True):
     hits: tuple[FindingView, ...]
     findings: int
     standing: int
+
+    @property
+    def settled(self) -> str:
+        """Why none of its findings is open, in a word."""
+        return "ignored" if all(hit.suppression in LEFT_OUT.values() for hit in self.hits) else "accepted"
 
     @property
     def links(self) -> list[str]:

@@ -208,6 +208,7 @@ def _tallies(
         section = "findings" if severity.at_least(report.fail_on) and failing else "noted" if noted else ""
         found.append((severity.value, f"{severity.value} finding{'s' * (number != 1)}", number, section))
     found.append(("suppressed", f"accepted finding{'s' * (counts.accepted != 1)}", counts.accepted, ""))
+    found.append(("suppressed", f"ignored finding{'s' * (counts.ignored != 1)}", counts.ignored, ""))
     found.append(("stale", "stale baseline entries", counts.stale, "stale"))
     found.append(("unreadable", "inputs not read", counts.errors, "errors"))
     return tuple(item for item in found if item[2])
