@@ -266,6 +266,15 @@ def test_writing_a_baseline_tells_what_the_next_run_will(tmp_path: Path) -> None
     assert again.stderr.startswith("abiscan: pass: ")
 
 
+@pytest.mark.parametrize("option", ["--baseline", "--write-baseline"])
+def test_a_baseline_is_a_file(tmp_path: Path, option: str) -> None:
+    """The report goes to standard output: a baseline needs a file."""
+    done = run(FIXTURES / "good-extension.so", option, "-", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"abiscan: error: {option} needs the name of a file (`./-` if its name is `-`)\n"
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_accepted_failure_does_not_hide_the_check_that_fails(tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.json"
     options = (FIXTURES / "clang-const-data-ptr.so", "--torch", "2.13.0")

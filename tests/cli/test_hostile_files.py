@@ -48,6 +48,11 @@ def test_an_architecture_without_known_builds_is_undecided(tmp_path: Path, machi
     done = run("--torch", "2.9.0", "x.so", cwd=tmp_path)
     assert done.returncode in (1, 3)  # findings of its imports count too
     assert "is not in the release index: its torch imports were not checked" in done.stdout
+    # A release without a build for the architecture neither exports nor lacks a symbol.
+    every = run("-vv", "--matrix", "--require-torch", ">=2.6", "x.so", cwd=tmp_path, status=done.returncode)
+    assert "no release" not in every.stdout
+    assert "no known torch release" not in every.stdout
+    assert "CONFLICT" not in run("compat", "x.so", cwd=tmp_path, status=3).stdout
 
 
 def test_a_vtable_of_a_class_with_a_name_that_is_not_utf_8(tmp_path: Path) -> None:

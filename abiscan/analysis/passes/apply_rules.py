@@ -56,17 +56,17 @@ def _subject(record: FileRecord) -> RuleSubject:
     declared = record.target.declared.torch
 
     def exported_in(name: str) -> ReleaseRanges | None:
-        """The releases that export a name; None if the index does not record such names."""
+        """The releases that export a name; None if the index does not record such names, or has no builds."""
         history = index.history(name, machine)
         if history is not None:
             return history.exported_in
-        return None if index.known_omitted(name) is not None else ReleaseRanges()
+        return None if index.known_omitted(name) is not None or not index.builds(machine) else ReleaseRanges()
 
     def libraries(name: str) -> tuple[str, ...] | None:
-        """The torch libraries that export a name in some release; None if the index does not record such names."""
+        """The torch libraries that export a name in some release; None as for the releases."""
         history = index.history(name, machine)
         if history is None:
-            return None if index.known_omitted(name) is not None else ()
+            return None if index.known_omitted(name) is not None or not index.builds(machine) else ()
         return history.libraries
 
     return RuleSubject(

@@ -25,7 +25,8 @@ from abiscan.wheel.tags import read_declared_tags, versions_exceed
 def check_releases(record: FileRecord) -> None:
     """Collect the imports that only torch can export, and resolve them against every build.
 
-    A file without torch imports has no matrix, unless it needs a file of its package that has some.
+    A file without torch imports has no matrix, unless it needs a file of its package that has some, and neither has a
+    file for a platform without known builds.
     """
     absent, package, context = record.absent, record.package_scope, record.context
     if system_of(record.facts.machine) is not OperatingSystem.LINUX:
@@ -44,7 +45,7 @@ def check_releases(record: FileRecord) -> None:
         )
     record.torch_needs = needs
     record.matrix = None
-    if record.concerns_torch or needs.siblings:
+    if (record.concerns_torch or needs.siblings) and context.index.builds(record.facts.machine):
         # The interpreter of the installed torch exports Python names; for releases the table of CPythons is used.
         on_releases = context.options.matrix or (record.torch is not None and not record.torch.installed)
         otherwise = _other_failure(record) if on_releases else None
