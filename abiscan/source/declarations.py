@@ -238,7 +238,10 @@ def alias_tokens(code: Code, index: int) -> Sequence[Token] | None:
     if index < 1 or not found[index + 1 : index + 2]:
         return None
     if found[index - 1].text == "using" and found[index + 1].text == "=":
-        return found[index + 2 : statement_end(code, index + 2)]
+        end = statement_end(code, index + 2)
+        while found[end : end + 1] and found[end].text == ",":  # of template arguments
+            end = statement_end(code, end + 1)
+        return found[index + 2 : end]
     if found[index + 1].text == ";":
         start = index
         while start > max(0, index - _MAX_TYPE) and found[start - 1].text not in (";", "{", "}"):

@@ -232,7 +232,9 @@ class _Unit:
                 continue
             hidden = {name for word, name in itertools.pairwise(before) if word in ("typename", "class")}
             result = self.type_of(_trailing(code, close) if behind == "->" else before, hidden)
-            result = _without_header([word for word in result if word.isidentifier() or word in _IN_RESULT])
+            result = _without_header(
+                [word for word in result if word.isalnum() or word.isidentifier() or word in _IN_RESULT]
+            )
             if not result:
                 continue
             code.spend(close - at)
@@ -263,17 +265,19 @@ class _Unit:
         return parameters
 
     def type_of(self, words: Sequence[str], hidden: Collection[str] = (), depth: int = _MAX_DEPTH) -> list[str]:
-        """The words of a type with the targets of its aliases, except names of template parameters (`hidden`)."""
+        """The words of a type with the targets of its aliases, except of scopes and names of template parameters
+        (`hidden`)."""
         result: list[str] = []
-        for word in words:
-            target = self._alias(word) if depth and word not in hidden and word.isidentifier() else ()
+        for word, after in itertools.zip_longest(words, words[1:]):
+            target = self._alias(word) if depth and word not in hidden and word.isidentifier() and after != "::" else ()
             while target and result[-1:] == ["::"]:
                 del result[-2 if result[-2:-1] and result[-2].isidentifier() else -1 :]
             result += self.type_of(target, hidden, depth - 1) if target else (word,)
         return result
 
     def _alias(self, name: str) -> tuple[str, ...]:
-        """The target of a name that `using` or typedef declares; empty if it is no alias, or has several targets."""
+        """The target of a name that `using` or typedef declares; empty if it is no alias, has several targets, or is an
+        alias template, with parameters of its own."""
         if name in _NO_ALIASES:
             return ()
         if name not in self._aliases:
@@ -281,6 +285,8 @@ class _Unit:
             for code in self.files:
                 for at in code.places_of(name):
                     code.spend(10)
+                    if code.tokens[at - 2 : at - 1] and code.tokens[at - 2].text == ">":
+                        continue
                     if (written := alias_tokens(code, at)) is not None:
                         targets.add(tuple(token.text for token in written[:_MAX_TYPE]))
             known = targets.pop() if len(targets) == 1 else ()
@@ -307,7 +313,7 @@ _NO_ALIASES = frozenset(
     }
 )
 _MAX_TYPE = 64  # tokens
-_IN_RESULT = frozenset({"<", ">", ",", "*", "&"})
+_IN_RESULT = frozenset({"::", "<", ">", ",", "*", "&"})
 
 
 def _before_name(code: Code, at: int) -> list[str]:

@@ -282,10 +282,8 @@ def _shown(function: PybindFunction) -> str:
 
 def _text(words: tuple[str, ...]) -> str:
     """A type for a comment of one line, at most 80 characters."""
-    known = (word for word in words if word.isidentifier() or word in ("::", "<", ">", ",", "*", "&"))
-    text = re.sub(r" ?(::|<) ?| (?=[>,*&])", r"\1", " ".join(known))
-    # A result has no `::` (`PybindSignature`).
-    return re.sub(r"\b(std|at|c10|torch|py|pybind11) (?=\w)", r"\1::", text)[:80]
+    known = (word for word in words if word.isprintable())
+    return re.sub(r" ?(::|<|\() ?| (?=[>,*&)])", r"\1", " ".join(known))[:80]
 
 
 def _number_of_fake(result: str) -> str:
