@@ -129,6 +129,8 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         editable = any(n.startswith(("__editable__", "_editable_")) or n.endswith(".egg-link") for n in names)
         if editable:
             note = InputError(place.display, f"{package.name} is installed in editable mode: name its source directory")
+        elif package.roots == (package.dist_info,) and not files.is_file(_record_of(package)):
+            note = InputError(place.display, "its files are unknown: no RECORD, and no module of its name")
         yield note
 
 
@@ -222,7 +224,7 @@ def installed_files(package: InstalledPackage, limit: int, files: FileSystem) ->
     Raises:
         UnreadableFile: the RECORD cannot be read completely, or there are more than `limit` files.
     """
-    place = os.path.join(package.site, package.dist_info or "", "RECORD")
+    place = _record_of(package)
     record = files.read(place, MAX_RECORD + 1) if package.dist_info else None
     if record is not None:
         if len(record) > MAX_RECORD:
@@ -251,6 +253,10 @@ def installed_files(package: InstalledPackage, limit: int, files: FileSystem) ->
                 if limit < 0:
                     raise UnreadableFile(top, "more files than are followed: the rest is not looked at")
                 yield os.path.join(root, os.path.relpath(os.path.join(directory, name), start))
+
+
+def _record_of(package: InstalledPackage) -> str:
+    return os.path.join(package.site, package.dist_info or "", "RECORD")
 
 
 def _entries(site: str, files: FileSystem) -> list[str]:

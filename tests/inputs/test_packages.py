@@ -88,6 +88,17 @@ def test_a_record_of_distutils(tmp_path: Path) -> None:
     assert ([a.install_path for a in found], errors, notes) == (["old/_C.so"], [], [])
 
 
+@pytest.mark.parametrize("record", ["gone-1.0.egg-info", "gone-1.0.dist-info"])
+def test_a_record_without_files_is_no_pure_package(tmp_path: Path, record: str) -> None:
+    """A broken link in place of the record. `pip show -f`: Cannot locate RECORD or installed-files.txt."""
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (site / record).symlink_to("/nowhere")
+    found, errors, notes = all_of("gone", cwd=tmp_path, site=[str(site)])
+    assert (found, notes) == ([], [])
+    assert [e.message for e in errors] == ["its files are unknown: no RECORD, and no module of its name"]
+
+
 def test_what_no_installer_recorded(tmp_path: Path, site: Path) -> None:
     (loose,), _, _ = all_of("loose", cwd=tmp_path, site=[str(site)])
     assert loose.install_path == "loose/mod.so"
