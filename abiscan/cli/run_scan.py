@@ -125,8 +125,8 @@ def _request_of(line: CommandLine) -> _Request:
     if not targets:
         raise UsageError("missing PATH: pass a shared object, wheel, directory or package (see abiscan scan --help)")
     policy, notes = policy_of(line)
-    for option, name in (("--baseline", line.baseline), ("--write-baseline", line.write_baseline)):
-        if name == "-":
+    for option, file in (("--baseline", line.baseline), ("--write-baseline", line.write_baseline)):
+        if file == "-":
             raise UsageError(f"{option} needs the name of a file (`./-` if its name is `-`)")
     baseline = None
     if line.write_baseline is None and policy.baseline is not None:

@@ -116,7 +116,13 @@ def _artifact_lines(
     # A file that fails because of another one comes after it.
     bad.sort(key=lambda artifact: not artifact.causes and refusal_of(artifact) is None)
     printed: set[tuple[str, str]] = set()
-    for number, artifact in enumerate(bad):
+    reasons: set[str] = set()
+    for number, each in enumerate(bad):
+        # The files of a wheel are mostly undecided for one reason.
+        undecided = each.verdict is ArtifactVerdict.UNDECIDED and by_member
+        known = reasons if undecided and not style.verbose else ()
+        artifact = replace(each, notes=tuple(note for note in each.notes if note not in known))
+        reasons.update(each.notes)
         if lines:
             lines.append("")
         # The files of a wheel mostly share their causes.

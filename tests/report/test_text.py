@@ -267,6 +267,18 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     assert over(loads, members[0], barred) == f"FAILS {path}: 2 of 2 files load; 1 fails the check require-torch{asked}"
 
 
+@pytest.mark.parametrize(("verbose", "times"), [(0, 1), (1, 3)])
+def test_the_reason_why_a_wheel_is_undecided_is_printed_once(verbose: int, times: int) -> None:
+    path, why = "demo-1.0+xpu-cp311-cp311-linux_x86_64.whl", "the label of its version names a build for XPU"
+    files = tuple(
+        samples.an_artifact(path, f"demo/{name}.so", verdict=ArtifactVerdict.UNDECIDED, notes=(why,)) for name in "abc"
+    )
+    names = tuple(file.display for file in files)
+    wheel = Container(path, "wheel", "demo", "1.0", (), (), (), (), ArtifactVerdict.UNDECIDED, names)
+    report = replace(samples.a_report(*files), containers=(wheel,))
+    assert text.render(report, Style(width=None, verbose=verbose)).count(why) == times
+
+
 def test_a_wheel_with_one_file_without_torch_is_named() -> None:
     paths = [f"dist/{name}-1.0-cp311-cp311-linux_x86_64.whl" for name in ("xgrammar", "torchvision")]
     files = [
