@@ -22,8 +22,8 @@ _COMMENT: Final = re.compile(r"(  # | & rem )")
 _PREFIX: Final = re.compile(r"(?:\(?(?:[\w ,.-]|(?<=\w)'(?=s )){1,80}: )?")
 _OTHER_SYSTEM: Final = re.compile(r"(?:or, )?(?:on )?(?:Linux|macOS|WSL|Colab|Debian|Ubuntu|Fedora)\b[^:]{0,40}: ")
 _PROGRAM: Final = re.compile(
-    r"(?:[A-Z_]{2,64}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|abiscan|apt-cache|apt-get|c\+\+|cat|cd|"
-    r"clang|cmake|conda|cp|curl|df|dmesg|docker|echo|env|export|find|g\+\+|gcc|git|grep|head|ldconfig|ldd|ln|ls|lsmod|"
+    r"(?:[A-Z_][A-Z\d_]{1,63}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|abiscan|apt-cache|apt-get|"
+    r"c\+\+|cat|cd|clang|cmake|conda|cp|curl|df|dmesg|docker|echo|env|export|find|g\+\+|gcc|git|grep|head|ldconfig|ldd|ln|ls|lsmod|"
     r"lspci|mkdir|mokutil|mv|nm|numba|nvcc|nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|"
     r"uv|which)(?=[ ;])"
 )
@@ -38,7 +38,7 @@ _OF_LINUX: Final = re.compile(
 # What cmd.exe reads otherwise. Git for Windows has a shell that reads it.
 _OF_SHELL: Final = re.compile(
     r"(?:^|[|] )(?:cat|cp|cut|env|export|find|for|grep|head|ln|ls|mv|rm|sed|tail|tee|touch|unset|which|xargs)(?= )|"
-    r"\$[({A-Z_]|^[A-Z_]{2,64}=|~/"
+    r"\$[({A-Z_]|^[A-Z_][A-Z\d_]{1,63}=|~/"
 )
 _TOOLKITS: Final = r"%ProgramFiles%\NVIDIA GPU Computing Toolkit\CUDA"
 _TEMPLATE: Final = _TOOLKITS.replace("\\", r"\\")
@@ -70,12 +70,12 @@ _PARTS: Final = (
 )
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
 _GREP_IN_FILE: Final = r"grep -n(?: -m\d)? -E '(?P<words>[\w: |]{1,200})' (?P<file>[\w.]{1,64})"
-_ASSIGNMENT: Final = r"([A-Z_]{2,64})=(?:\"([^\"$`]{1,200})\"|([^\s\"'$/`]{0,200}))(?: |\Z)"
+_ASSIGNMENT: Final = r"([A-Z_][A-Z\d_]{1,63})=(?:\"([^\"$`]{1,200})\"|([^\s\"'$/`]{0,200}))(?: |\Z)"
 _EXPORT: Final = re.compile(rf"export (?P<names>(?:{_ASSIGNMENT}){{1,8}})")
 _FOR_COMMAND: Final = re.compile(rf"(?P<names>(?:{_ASSIGNMENT}){{1,8}})(?P<command>[a-z][\s\S]*)")
 _EXPORT_IN_COMMENT: Final = r"\bexport ([A-Za-z_]\w{1,63}=[\w.;+-]{1,100})(?![\w$/:])"
-_UNSET: Final = re.compile(r"unset (?P<names>[A-Z_]{2,64}(?: [A-Z_]{2,64}){0,3})")
-_ECHO: Final = re.compile(r"echo(?: \$[A-Z_]{2,64}| \"\$[A-Z_]{2,64}\"){1,8}")
+_UNSET: Final = re.compile(r"unset (?P<names>[A-Z_][A-Z\d_]{1,63}(?: [A-Z_][A-Z\d_]{1,63}){0,3})")
+_ECHO: Final = re.compile(r"echo(?: \$[A-Z_][A-Z\d_]{1,63}| \"\$[A-Z_][A-Z\d_]{1,63}\"){1,8}")
 _REMOVE: Final = re.compile(
     r"rm -rf (?P<names>(?:\"[^\"]{1,100}\"|[\w.*/-]{1,100})(?: (?:\"[^\"]{1,100}\"|[\w.*/-]{1,100})){0,7})"
 )
@@ -210,6 +210,6 @@ _COMMANDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], .
     (_EXPORT, _set),
     (_FOR_COMMAND, lambda found: f"{_set(found)} && {found['command']}"),
     (_UNSET, _unset),
-    (_ECHO, lambda found: re.sub(r'"?\$([A-Z_]+)"?', r"%\1%", found[0])),
+    (_ECHO, lambda found: re.sub(r'"?\$([A-Z\d_]+)"?', r"%\1%", found[0])),
     (_REMOVE, _remove),
 )
