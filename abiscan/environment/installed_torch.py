@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from msgspec import Struct
 
 from abiscan.binary import open_binary
-from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.python import PythonEnvironment, sites_below
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model import versions
@@ -27,6 +27,8 @@ _LOOKUP_ORDER = (
     "libtorch",
 )
 _ASSIGNMENT = r"(?m)^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)"
+# The package `torch` of an installation of Python, and its prefix.
+_IN_PREFIX = r"(.*)/lib(?:64)?/python[^/]+/(?:site|dist)-packages/torch$"
 _MAX_VERSION_FILE = 1 << 16
 _MAX_BUILD_FILE = 200
 
@@ -93,7 +95,7 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
     if environment is not None:
         files = environment.files
     root = _top_of(os.path.abspath(root), files)
-    library_dir, libraries = _locate_libraries(root, environment, files)
+    library_dir, libraries = _locate_libraries(root, files)
     if not libraries:
         raise UnknownBuild(f"{root}: no libtorch in it (looked for lib/libtorch*.so and lib/libc10.so)")
     values = _version_values(root, files)
@@ -120,12 +122,15 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
 
 
 def _top_of(root: str, files: FileSystem) -> str:
-    """The directory of a torch package or libtorch folder, from one that contains it or its `lib` folder."""
+    """The directory of a torch package or libtorch folder, from its `lib` folder, one that contains it, or the prefix
+    of the Python in which it is installed."""
+    own = _own_libraries(os.path.join(root, "lib"), files)
     if os.path.basename(root) == "lib" and _own_libraries(root, files):
-        return os.path.dirname(root)
-    package = os.path.join(root, "torch")
-    inside = not _own_libraries(os.path.join(root, "lib"), files) and files.is_directory(package)
-    return package if inside else root
+        root = os.path.dirname(root)
+    elif not own and files.is_directory(os.path.join(root, "torch")):
+        return os.path.join(root, "torch")
+    installed = (os.path.join(site, "torch") for site in sites_below(root, files))
+    return next((each for each in installed if files.is_file(os.path.join(each, "version.py"))), root)
 
 
 def _variant(label: str, cuda: str | None, hip: str | None, names: Collection[str | None]) -> str:
@@ -171,18 +176,18 @@ def _own_libraries(
     return tuple(os.path.join(directory, n) for n in own)
 
 
-def _locate_libraries(
-    root: str, environment: PythonEnvironment | None, files: FileSystem
-) -> tuple[str, tuple[str, ...]]:
-    """torch/lib; for distributions that split it (conda-forge's libtorch), the lib folder of the environment."""
+def _locate_libraries(root: str, files: FileSystem) -> tuple[str, tuple[str, ...]]:
+    """torch/lib; for distributions that split it (conda-forge's libtorch), the lib folder of the installation that
+    contains the package: that of a virtual environment may be another."""
     directory = os.path.join(root, "lib")
     libraries = _own_libraries(directory, files)
-    if environment is not None and not any(torch_stem(p) == "libtorch_cpu" for p in libraries):
-        shared = _own_libraries(os.path.join(environment.prefix, "lib"), files, is_torch_library)
+    prefix = re.match(_IN_PREFIX, root)
+    if prefix and not any(torch_stem(p) == "libtorch_cpu" for p in libraries):
+        shared = _own_libraries(os.path.join(prefix[1], "lib"), files, is_torch_library)
         if any(torch_stem(p) == "libtorch_cpu" for p in shared):
             have = {os.path.basename(p) for p in shared}
             extra = tuple(p for p in libraries if os.path.basename(p) not in have)
-            return os.path.join(environment.prefix, "lib"), shared + extra
+            return os.path.join(prefix[1], "lib"), shared + extra
     if not libraries:
         flat = _own_libraries(root, files)
         if flat:

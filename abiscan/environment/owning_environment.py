@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from abiscan.environment.python import PythonEnvironment, list_launchers, read_environment
+from abiscan.environment.python import PythonEnvironment, list_launchers, read_environment, sites_below
 from abiscan.errors import UsageError
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.module_name import module_name
@@ -35,23 +35,11 @@ def environments_of(
     owner = owning_environment(path, active, files)
     if owner is not None and owner.prefix != path:
         return (owner,)
-    sites = () if files.is_file(os.path.join(path, "pyvenv.cfg")) else tuple(_sites_below(path, files))
+    sites = () if files.is_file(os.path.join(path, "pyvenv.cfg")) else tuple(sites_below(path, files))
     if owner is not None and len(sites) < 2:
         return (owner,)
     found = (owning_environment(site, active, files) for site in sites)
     return tuple(dict.fromkeys(each for each in found if each is not None))
-
-
-def _sites_below(prefix: str, files: FileSystem) -> Iterator[str]:
-    """`lib/pythonX.Y/site-packages` of every Python, by name."""
-    for library in ("lib", "lib64"):
-        directory = os.path.join(prefix, library)
-        if not files.is_directory(directory) or files.real(directory) != os.path.join(files.real(prefix), library):
-            continue  # lib64 is a link to lib on many systems
-        for name in sorted(files.names(directory)):
-            site = os.path.join(directory, name, "site-packages")
-            if re.match(_LIBRARY, os.path.join(directory, name)) and files.is_directory(site):
-                yield site
 
 
 def owning_environment(

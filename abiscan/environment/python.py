@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -152,6 +152,18 @@ def _launcher_in(directory: str, files: FileSystem) -> str:
 def list_launchers(prefix: str) -> list[str]:
     """The paths at which the interpreter of an environment may be, on any system."""
     return [os.path.join(prefix, *name.split("/")) for name in _LAUNCHERS]
+
+
+def sites_below(prefix: str, files: FileSystem) -> Iterator[str]:
+    """`lib/pythonX.Y/site-packages` of every Python of a prefix, by name."""
+    for library in ("lib", "lib64"):
+        directory = os.path.join(prefix, library)
+        if not files.is_directory(directory) or files.real(directory) != os.path.join(files.real(prefix), library):
+            continue  # lib64 is a link to lib on many systems
+        for name in sorted(files.names(directory)):
+            site = os.path.join(directory, name, "site-packages")
+            if name.startswith("python") and _parse_version(name.removeprefix("python")) and files.is_directory(site):
+                yield site
 
 
 def is_of_windows(launcher: str | None) -> bool:

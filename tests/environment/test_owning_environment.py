@@ -79,6 +79,21 @@ def test_a_conda_prefix(tmp_path: Path) -> None:
     assert found is not None
 
 
+@pytest.mark.parametrize("named", [".", "lib", "lib/python3.9/site-packages", "lib/python3.9/site-packages/torch"])
+def test_a_torch_with_its_libraries_in_its_prefix(named: str, tmp_path: Path) -> None:
+    """The layout of libtorch and pytorch of conda-forge. A virtual environment made from it, or PYTHONPATH, leads to
+    the package alone (`python -m venv --system-site-packages`; torch imports there)."""
+    package = tmp_path / "lib" / "python3.9" / "site-packages" / "torch"
+    touch(package / "lib" / "libtorch_global_deps.so")
+    (package / "version.py").write_text("__version__ = '2.8.0'\n")
+    libraries = [tmp_path / "lib" / name for name in ("libc10.so", "libtorch_cpu.so")]
+    for library in libraries:
+        shutil.copy(FIXTURES / "good-extension.so", library)
+    found = read_torch(os.path.normpath(tmp_path / named), empty(tmp_path / "other"))
+    assert (found.version, found.library_dir) == ("2.8.0", str(tmp_path / "lib"))
+    assert found.libraries[:2] == tuple(map(str, libraries))
+
+
 def test_a_site_packages_without_an_interpreter_has_the_version_of_its_path(tmp_path: Path) -> None:
     site = tmp_path / "copied" / "lib" / "python3.9" / "site-packages"
     found = owning_environment(touch(site / "pkg" / "_C.so"), empty(tmp_path))
