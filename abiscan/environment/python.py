@@ -179,6 +179,8 @@ def user_base(variables: Mapping[str, str]) -> str | None:
     """
     if variables.get("PYTHONNOUSERSITE"):
         return None
+    if variables.get("PYTHONUSERBASE"):
+        return variables["PYTHONUSERBASE"]
     if os.name == "nt":
         return os.path.join(variables.get("APPDATA") or os.path.expanduser("~"), "Python")
     return os.path.expanduser("~/.local")

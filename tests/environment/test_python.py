@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.environment.python import PythonEnvironment, read_environment, user_base
 from abiscan.errors import UsageError
 from abiscan.model.python_version import PythonVersion
+from tests.programs import run_program
 
 HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)
 ELF = Path(__file__).parents[1] / "fixtures" / "empty-library.so"
@@ -171,6 +172,18 @@ def test_a_virtual_environment_of_either_build(tmp_path: Path, library: str, thr
     assert environment.version == PythonVersion(3, 14, threaded)
     assert environment.site_packages == (f"{tmp_path}/venv/lib/{library}/site-packages",)
     assert environment.stdlib == f"{tmp_path}/base/lib/{library}"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{}, {"PYTHONUSERBASE": "/x"}, {"PYTHONUSERBASE": ""}, {"PYTHONUSERBASE": "/x", "PYTHONNOUSERSITE": "1"}],
+)
+def test_the_user_base_is_that_of_site(variables: dict[str, str], tmp_path: Path) -> None:
+    code = "import site; print(site.USER_BASE if site.ENABLE_USER_SITE else None)"
+    done = run_program([Path(sys.executable).resolve(), "-c", code], env={"HOME": str(tmp_path), **variables})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path))
+        assert str(user_base(variables)) == done.stdout.strip(), done.stderr
 
 
 def test_user_packages_of_a_free_threaded_build(tmp_path: Path) -> None:
