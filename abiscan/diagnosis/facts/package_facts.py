@@ -375,6 +375,12 @@ def older_name(values: Values, missing: MissingName) -> str | None:
     return None if there is not None and first is not None and there >= first else package.former.name
 
 
+def is_older(values: Values, missing: MissingName) -> bool:
+    """Whether the text names a release of the package that is of this distribution."""
+    there = versions.order(missing.log.releases.get(values.get("project", ""), ""))
+    return there is not None and there < (versions.order(older_before(values, missing) or "") or ())
+
+
 def older_before(values: Values, missing: MissingName) -> str | None:
     """The first release of the package that is not of this distribution."""
     package = package_commands.find_package(missing, values.get("project"))
