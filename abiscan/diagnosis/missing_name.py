@@ -20,6 +20,7 @@ from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership import torch_names
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.vendors import is_header_only
 from abiscan.releases.build import SymbolHistory, ranges_of
@@ -76,8 +77,11 @@ class MissingName:
 
     @property
     def namespace(self) -> str | None:
-        """Outermost namespace of a C++ name."""
-        return None if self.cxx is None else self.cxx.namespace
+        """Outermost namespace of a C++ name; for a plugin's in one of torch with the next one: `c10::musa`."""
+        if self.cxx is None:
+            return None
+        inner = "::".join(self.cxx.scope[:2])
+        return inner if torch_names.is_device_plugin(inner) else self.cxx.namespace
 
     @property
     def system(self) -> OperatingSystem:
@@ -371,7 +375,7 @@ class MissingName:
         if self.reference.library is not None or self.reference.version is not None:
             reference = VersionNeed(self.reference.library or "", self.reference.version or "", False)
         provider = self.reference.provider or self.target_library or next(iter(self.libraries), None)
-        return owner_of(self.name, reference, provider)
+        return owner_of(self.name, reference, provider, backends=torch_names.PLUGIN_BACKENDS)
 
 
 def kept_for_file(make: Callable[Concatenate[MissingName, _P], _T]) -> Callable[Concatenate[MissingName, _P], _T]:

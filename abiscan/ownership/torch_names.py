@@ -16,9 +16,19 @@ NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
 _PLUGIN_SCOPES = ("torch_", "c10_", "at_")
 
 
+PLUGIN_BACKENDS = frozenset(("npu", "musa", "mlu", "gcu", "supa", "hpu", "sdaa", "dml", "maca", "vastai", "tpu"))
+"""Backends of plugins, which define names in `c10::musa`, `at::musa`, `torch::musa`. No torch exports such names."""
+
+
 def is_plugin_namespace(name: str) -> bool:
-    """Whether a namespace is named like those of projects built on torch (`torch_npu`, `c10_npu`, `torch_xla`)."""
-    return name.startswith(_PLUGIN_SCOPES)
+    """Whether a namespace is named like those of projects built on torch (`torch_npu`, `c10_npu`, `c10::musa`)."""
+    return name.startswith(_PLUGIN_SCOPES) or is_device_plugin(name)
+
+
+def is_device_plugin(namespace: str) -> bool:
+    """Whether a namespace is that of a plugin for a device (`torch_gcu`, `c10_npu`, `c10::musa`)."""
+    outer, _, backend = namespace.replace("::", "_").partition("_")
+    return outer in NAMESPACES and backend in PLUGIN_BACKENDS
 
 
 def plugin_backends(needed: Iterable[str]) -> frozenset[str]:

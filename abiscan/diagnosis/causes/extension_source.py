@@ -18,6 +18,7 @@ from abiscan.mangling import CxxName, NameKind
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
+from abiscan.ownership import torch_names
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import is_header_only, vendor_of, vendor_of_library
@@ -118,8 +119,14 @@ def _is_library_of_package(missing: MissingName) -> bool:
 
 def _of_other_package(missing: MissingName) -> Candidates:
     """The namespace is that of another package, which links no extension for it: its library is loaded before."""
-    package = packages_by_namespace().get(missing.namespace or "")
-    if package is None or not package.modules or not missing.file.path or missing.reference.status is Status.MISSING:
+    namespace = missing.namespace or ""
+    package = packages_by_namespace().get(namespace)
+    if missing.reference.status is Status.MISSING:
+        return
+    if torch_names.is_device_plugin(namespace) and (package is None or not missing.file.path):
+        module = namespace if namespace.startswith("torch_") else package.modules[0] if package else ""
+        yield from row_causes("symbol-of-plugin", missing, symbol=missing.shown, scope=namespace, module=module)
+    if package is None or not package.modules or not missing.file.path:
         return
     yield from row_causes(
         "symbol-of-other-package",
