@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status."""
     if sys.stdout is None or sys.stderr is None:
-        sys.exit(_refuse_closed_streams())
+        # Closed (`>&-`): the report could not be printed.
+        if sys.stderr is not None:
+            sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")
+        sys.exit(USAGE)
     try:
         status = _run(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:
@@ -53,13 +56,6 @@ def _run(words: Sequence[str]) -> int:
     from abiscan.cli.commands import run_command
 
     return run_command(words)
-
-
-def _refuse_closed_streams() -> int:
-    """Refuse to run if standard output or standard error is closed (`>&-`): the report could not be printed."""
-    if sys.stderr is not None:
-        sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")
-    return USAGE
 
 
 def _import_msgspec() -> None:

@@ -27,7 +27,7 @@ _TITLES = {
 }
 COMMANDS = (*(name for names in _TITLES.values() for name in names), "schema")
 # Command -> module, if they have different names: `cli` has a function `run`.
-_MODULES = {"run": "run_command"}
+_MODULES = {"run": "run_command", **dict.fromkeys(_TITLES["Compare and plan"], "comparison")}
 
 
 class _Commands(CommandGroup):

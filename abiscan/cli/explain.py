@@ -167,35 +167,24 @@ def _argument(words: Sequence[str]) -> str:
     return " ".join(words)
 
 
+# Bytes to search: a binary has a zero byte near its start, a text has none.
+_HEAD = 4_096
+
+
 def _text_of(file: BinaryIO, name: str) -> str:
-    """The whole text of a file.
+    """The whole text of a file. PowerShell writes UTF-16 with a byte order mark.
 
     Raises:
         UsageError: it is larger than `MAX_TEXT_FILE`, or binary.
     """
     data = file.read(MAX_TEXT_FILE + 1)
-    text = _decoded(data, name)
-    if len(data) > MAX_TEXT_FILE:
-        raise UsageError(f"{name}: larger than {MAX_TEXT_FILE >> 20} MiB: pass the part of the log with the error")
-    return text
-
-
-# Bytes to search: a binary has a zero byte near its start, a text has none.
-_HEAD = 4_096
-
-
-def _decoded(data: bytes, name: str) -> str:
-    """Decode text. PowerShell writes UTF-16 with a byte order mark.
-
-    Raises:
-        UsageError: it is binary.
-    """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if data.startswith(b"\x7fELF"):
         raise UsageError(
             f"{name}: a shared object, not a log; use abiscan {'FILE' if name == 'standard input' else name}"
         )
-    if b"\0" in data[:_HEAD]:
+    if not wide and b"\0" in data[:_HEAD]:
         raise UsageError(f"{name}: a binary file, not a text; use abiscan FILE for shared objects, wheels and archives")
-    return data.decode("utf-8", "replace")
+    if len(data) > MAX_TEXT_FILE:
+        raise UsageError(f"{name}: larger than {MAX_TEXT_FILE >> 20} MiB: pass the part of the log with the error")
+    return data.decode("utf-16" if wide else "utf-8", "replace")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.fetched import fetch_for_tags, local_targets
 from abiscan.errors import UsageError
-from abiscan.model.report import Container, Report
+from abiscan.model.report import Report
 from abiscan.model.versions import is_version
 from abiscan.wheel.requirement_lines import normal_name
 
@@ -46,13 +45,8 @@ def release_wheels(release: str, report: Report, line: CommandLine) -> tuple[lis
     fetched: dict[str, None] = {}
     for wheel in wheels:
         older = f"<{wheel.version}" if version == LATEST else f"=={version}"
-        machine = _machine(wheel, [machines[each] for each in wheel.artifacts if each in machines])
+        machine = next(filter(None, map(machines.get, wheel.artifacts)), None)
+        if machine is None:
+            raise UsageError(f"{wheel.path}: no shared object in it: there is nothing to compare with a release")
         fetched[fetch_for_tags(f"{wheel.name}{older}", wheel.tags, machine, quiet=line.quiet)] = None
     return list(fetched), ", ".join(map(os.path.basename, fetched))
-
-
-def _machine(wheel: Container, machines: Sequence[str | None]) -> str:
-    found = next((each for each in machines if each), None)
-    if found is None:
-        raise UsageError(f"{wheel.path}: no shared object in it: there is nothing to compare with a release")
-    return found

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.output import note, write
+from abiscan.cli.exit_status import FAIL, PASS
+from abiscan.cli.output import note, safe, write
 from abiscan.cli.parameters import CommandGroup, require_posix, select_options
 from abiscan.errors import UsageError, require_modules
 from abiscan.model.platforms import OperatingSystem
+from abiscan.model.words import size_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,16 +189,53 @@ def runs(ctx: click.Context, /, directory: str, compare: tuple[str, str] | None,
     """
 
     require_modules(_MISSING, "pyarrow")
-    from abiscan.cli.registry_runs import print_changes, print_runs, prune
+    from abiscan.registry.run_list import remove_runs
 
     if compare is not None and keep is not None:
         raise UsageError("--compare and --prune exclude each other")
     if keep is not None:
-        prune(directory, keep)
+        for info in remove_runs(directory, keep):
+            note(f"removed {info.id}")
     elif compare is not None:
         ctx.exit(print_changes(directory, *compare))
     else:
         print_runs(directory)
+
+
+def print_runs(directory: str) -> None:
+    """Print one line per run, oldest first.
+
+    Raises:
+        UsageError: there is none.
+    """
+    from abiscan.registry.run_list import listed_runs
+
+    found = listed_runs(directory)
+    if not found:
+        raise UsageError(f"{directory}: no run in it (make one with abiscan registry scan PATH... -o {directory})")
+    for each in found:
+        info = each.info
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in each.verdicts.items()) or "no wheels"
+        state = f"ended {info.ended}" if info.ended is not None else "not ended"
+        torch = info.asked.torch or "declared"
+        click.echo(safe(f"{info.id}  torch {torch}  {counts}  {size_words(each.size)}  {state}"))
+
+
+def print_changes(directory: str, old: str, new: str) -> int:
+    """Print the wheels with changed verdicts and return the exit status."""
+    from abiscan.registry.run_list import compare_runs
+
+    found = compare_runs(directory, old, new)
+    for title, changes in (("worse", found.worse), ("better", found.better)):
+        for path, before, now in changes:
+            click.echo(safe(f"{title}: {path}: {before} -> {now}"))
+    for title, paths in (("only in the older run", found.only_old), ("only in the newer run", found.only_new)):
+        for path in paths:
+            click.echo(safe(f"{title}: {path}"))
+    for path in found.unread:
+        click.echo(safe(f"not compared, unreadable in one run: {path}"))
+    note(f"{len(found.worse)} worse, {len(found.better)} better")
+    return FAIL if found.worse else PASS
 
 
 @registry.command(

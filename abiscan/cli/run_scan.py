@@ -246,7 +246,7 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
         return ()
     if "html" not in formats:
         raise UsageError("--history needs -f html:FILE")
-    from abiscan.cli.earlier_runs import read_earlier_runs
+    from abiscan.compare.earlier_runs import read_earlier_runs
 
     found = read_earlier_runs(directory)
     if not found:

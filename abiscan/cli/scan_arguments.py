@@ -119,7 +119,8 @@ def read_plain(words: Sequence[str]) -> CommandLine | None:
     rest = iter(words[1:] if words[:1] == ["scan"] else words)
     for word in rest:
         if not word.startswith("-"):
-            if not _is_path(word):
+            # It may be a command (no dot in the name) or a package.
+            if not (("." in word or "/" in word) and os.path.exists(word)):
                 return None
             targets.append(word)
             continue
@@ -140,11 +141,6 @@ def read_plain(words: Sequence[str]) -> CommandLine | None:
         else:
             found[option.key] = text if option.minimum is None else int(text)
     return CommandLine(targets=tuple(targets), **found) if targets else None
-
-
-def _is_path(word: str) -> bool:
-    """Whether a word can only be a target: not an option, a command (no dot in the name) or a package."""
-    return ("." in word or "/" in word) and os.path.exists(word)
 
 
 def _is_plain(text: str, option: Option) -> bool:

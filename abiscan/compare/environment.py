@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from abiscan import __version__
 from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
-from abiscan.compare.upgrade_order import steps
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import (
     Action,
@@ -24,6 +23,7 @@ from abiscan.model.environment_report import (
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.ownership.vendors import cuda_distribution, vendor_of_library
+from abiscan.wheel.requirement_lines import normal_name, requirements_by_name
 from abiscan.wheel.tags import TorchRequirement, applicable, torch_allowed, torch_requirements
 
 
@@ -76,9 +76,11 @@ def environment_report(inspected: InspectedEnvironment) -> EnvironmentReport:
     """The report. Packages that need an action come first, in the order of the actions."""
     wanted = None if inspected.after is not None else _torch_to_install(inspected)
     rows = [_package(package, inspected, wanted) for package in inspected.packages]
-    turn = steps([p for p, row in zip(inspected.packages, rows, strict=True) if row.action is not Action.KEEP])
+    turn = upgrade_steps([p for p, row in zip(inspected.packages, rows, strict=True) if row.action is not Action.KEEP])
     placed = [replace(row, step=turn.get(row.name)) for row in rows]
-    placed.sort(key=lambda row: (row.step is None, row.step or 0, _rank(row), row.name.lower()))
+    placed.sort(
+        key=lambda row: (row.step is None, row.step or 0, _RANKS.index((row.after or row.now).state), row.name.lower())
+    )
     return EnvironmentReport(
         __version__,
         inspected.python,
@@ -93,14 +95,27 @@ def environment_report(inspected: InspectedEnvironment) -> EnvironmentReport:
     )
 
 
+def upgrade_steps(packages: Sequence[Distribution]) -> dict[str, int]:
+    """Package name -> step, counted from 1: after all packages that it requires without an extra. Packages that require
+    each other have the same step."""
+    names = {normal_name(package.name): package for package in packages}
+    needs = {
+        name: requirements_by_name(package.requires_dist).keys() & names.keys() - {name}
+        for name, package in names.items()
+    }
+    found: dict[str, int] = {}
+    left = dict(needs)
+    step = 1
+    while left:
+        ready = [name for name, required in left.items() if required <= found.keys()] or list(left)
+        found |= dict.fromkeys(ready, step)
+        left = {name: required for name, required in left.items() if name not in found}
+        step += 1
+    return {package.name: found[normal_name(package.name)] for package in packages}
+
+
 _RANKS = (PackageState.FAILS, PackageState.UNDECIDED, PackageState.PARTLY, PackageState.LOADS, PackageState.NOT_TORCH)
-
-
 _ACTIONS = {PackageState.PARTLY: Action.CHECK, PackageState.UNDECIDED: Action.CHECK}
-
-
-def _rank(row: PackageReport) -> int:
-    return _RANKS.index((row.after or row.now).state)
 
 
 def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str | None) -> PackageReport:

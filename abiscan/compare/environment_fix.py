@@ -90,7 +90,8 @@ def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
     if best is not None:
         explained = {name for name, choice in choices[best].items() if choice.absent}
     else:
-        explained = {p.name for p in inspected.packages if _needs_torch(p, inspected)}
+        uses = {name for name, files in inspected.now.items() if any(file.uses_torch for file in files)}
+        explained = {p.name for p in inspected.packages if p.name in uses}
     conflicts = tuple(
         _conflict(p, [each[p.name] for each in choices], candidates, inspected)
         for p in inspected.packages
@@ -259,10 +260,6 @@ def _question(
 
 
 # --- conflicts ------------------------------------------------------------------------------------------------------
-
-
-def _needs_torch(package: Distribution, inspected: InspectedEnvironment) -> bool:
-    return any(file.uses_torch for file in inspected.now.get(package.name, ()))
 
 
 def _conflict(

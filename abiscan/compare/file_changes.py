@@ -50,7 +50,8 @@ def compare_files(
         *_layouts(old.exports or (), new.exports or (), readable),
         *_imports(old, new),
         *_needed(old, new, bundled),
-        *(_vendored(old, new) if _is_vendored(place) else _exports(old.exports, new.exports)),
+        # auditwheel bundles libraries in `torchvision.libs/`.
+        *(_vendored(old, new) if place.rpartition("/")[0].endswith(".libs") else _exports(old.exports, new.exports)),
         *_provenance(old, new),
     ):
         shrinks = aspect in (Aspect.GPU, Aspect.SYSTEM) and effect is Effect.LOST
@@ -231,11 +232,6 @@ def _exports(old: Sequence[Export] | None, new: Sequence[Export] | None) -> Iter
         return
     before, after = ({e.name for e in each if not _is_foreign(e.name)} for each in (old, new))
     yield from _names(Aspect.EXPORT, "exports", before, after)
-
-
-def _is_vendored(place: str) -> bool:
-    """Whether auditwheel bundled it (`torchvision.libs/`)."""
-    return place.rpartition("/")[0].endswith(".libs")
 
 
 def _vendored(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:

@@ -12,7 +12,7 @@ from abiscan.model.compat_report import CompatReport
 from abiscan.model.finding import Severity
 from abiscan.model.history import RunSummary, WheelSummary
 from abiscan.model.release import ReleaseVerdict
-from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
+from abiscan.model.report import ArtifactKind, ArtifactReport, Report
 from abiscan.wheel.requirement_lines import normal_name
 
 
@@ -54,7 +54,10 @@ def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[ReleaseVerdict, 
 def _scopes(report: Report) -> list[ComparedScope]:
     """Each wheel or package with its members, and each single file."""
     files = _by_owner(report, [file for file in report.artifacts if file.kind is ArtifactKind.SHARED_OBJECT])
-    packed = [_scope(container, files.pop(container.path, []), report) for container in report.containers]
+    packed = [
+        ComparedScope(each.path, each, files_by_place(files.pop(each.path, [])), report.errors_in(each.path))
+        for each in report.containers
+    ]
     return packed + [ComparedScope(display, None, files_by_place(own)) for display, own in files.items()]
 
 
@@ -65,9 +68,3 @@ def _by_owner(report: Report, files: Iterable[ArtifactReport]) -> dict[str, list
     for file in files:
         found.setdefault(owner.get(file.display, file.display), []).append(file)
     return found
-
-
-def _scope(container: Container, members: list[ArtifactReport], report: Report) -> ComparedScope:
-    inside = f"{container.path}!"
-    unread = tuple(e for e in report.errors if e.path == container.path or e.path.startswith(inside))
-    return ComparedScope(container.path, container, files_by_place(members), unread)

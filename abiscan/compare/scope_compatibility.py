@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import ComparedScope
@@ -13,6 +12,7 @@ from abiscan.model.module_name import module_name
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.ownership.gpu_libraries import find_toolkit
+from abiscan.releases.build import Build
 from abiscan.target.declared import Declared, marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.file_target import importing_pythons
@@ -20,26 +20,13 @@ from abiscan.target.package_builds import module_of, of_named_release, package_s
 from abiscan.wheel.tags import (
     DeclaredTags,
     System,
-    TorchRequirement,
     applicable,
     read_declared_tags,
     torch_allowed,
     torch_requirements,
 )
 
-
-class NamedBuild(Protocol):
-    """A known build of torch, see `releases.Build` and `ReleaseVerdict`: unique key, public version, variant."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def torch(self) -> str: ...
-    @property
-    def variant(self) -> str: ...
-
-
-Builds = Callable[[str], Sequence[NamedBuild]]
+Builds = Callable[[str], Sequence[Build | ReleaseVerdict]]
 """Architecture -> the known builds of torch for it, oldest first."""
 
 _VERSION = re.compile(r"^(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)$")
@@ -56,7 +43,8 @@ def compared(scope: ComparedScope, builds: Builds) -> Compared:
 def find_compatibility(scope: ComparedScope, builds: Builds) -> Compatibility:
     """The compatibility of all files."""
     files = tuple(scope.files.values())
-    undecided = [f"{f.display}: {f.verdict.value} on {f.torch_words}" for f in files if _is_open(f)]
+    open_ends = (ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
+    undecided = [f"{f.display}: {f.verdict.value} on {f.torch_words}" for f in files if f.verdict in open_ends]
     machines = tuple(sorted({f.machine for f in files if f.machine is not None}))
     if len(machines) > 1:
         undecided.append(f"{scope.path}: has files for {', '.join(machines)}")
@@ -72,10 +60,6 @@ def find_compatibility(scope: ComparedScope, builds: Builds) -> Compatibility:
         cuda=tuple(sorted({version for family in families for version in _cuda(family, own)})),
         undecided=(*scope.unread_sentences, *undecided),
     )
-
-
-def _is_open(file: ArtifactReport) -> bool:
-    return file.verdict in (ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
 
 
 # --- torch ------------------------------------------------------------------------------------------------------
@@ -94,10 +78,12 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
     reasons = _worst(working or serving)
     on = supported_releases((module_of(f), keys) for f, keys in working)[0]
     states = package_states((module_of(f), {r.build: r.state for r in _own_releases(f)}) for f, _keys in working)
+    pythons = pythons_of_tags(_declared(scope.container).interpreters)
+    requires_python = "" if scope.container is None else scope.container.requires_python or ""
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
         known = builds(machine or "")
-        places = _environments(scope.container, required, machine or "")
+        places = marker_environments(required, pythons, requires_python, machine or "")
         asked = applicable(required, places)
         allowed = torch_allowed(asked, dict.fromkeys(build.torch for build in known), places)
         for build in known:
@@ -118,13 +104,6 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
 
 def _own_releases(file: ArtifactReport) -> list[ReleaseVerdict]:
     return [result for _, result in of_named_release(file.package_path, ((r.torch, r) for r in file.releases or ()))]
-
-
-def _environments(
-    container: Container | None, required: Sequence[TorchRequirement], machine: str
-) -> tuple[Mapping[str, str], ...]:
-    python = "" if container is None else container.requires_python or ""
-    return marker_environments(required, pythons_of_tags(_declared(container).interpreters), python, machine)
 
 
 def _declared(container: Container | None) -> DeclaredTags:
@@ -158,7 +137,11 @@ def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
     limits = [found for found in modules.values() if found is not None]
     if wheel is None and not limits:
         return None
-    known = _order(set().union(*limits, wheel or ()))
+    # `3.9` before `3.13` before `3.13t`.
+    known = sorted(
+        set().union(*limits, wheel or ()),
+        key=lambda text: (*map(int, text.removesuffix("t").split(".")), text.endswith("t")),
+    )
     if wheel is not None:
         # A rule reports a module for one Python in a wheel for several; other modules do not depend on it.
         limits = [found for found in limits if len(wheel) == 1 or len(found) > 1]
@@ -173,11 +156,6 @@ def _declared_pythons(container: Container | None) -> tuple[str, ...] | None:
     declared = Declared(pythons=pythons, requires_python=container.requires_python or "")
     found = importing_pythons(declared, ())
     return None if found is None else tuple(map(str, found))
-
-
-def _order(versions: Iterable[str]) -> list[str]:
-    """`3.9` before `3.13` before `3.13t`."""
-    return sorted(versions, key=lambda text: (*map(int, text.removesuffix("t").split(".")), text.endswith("t")))
 
 
 # --- system ------------------------------------------------------------------------------------------------

@@ -82,9 +82,8 @@ def container_outcome(container: Container, report: Report, outcomes: Mapping[st
         outcomes: outcomes of files, by `ArtifactReport.display`.
     """
     found = {outcomes[display] for display in container.artifacts if display in outcomes} - {GateOutcome.REPLACED}
-    for error in report.errors:
-        if error.path == container.path or error.path.startswith(f"{container.path}!"):
-            found.add(GateOutcome.ACCEPTED if error.path in report.accepted else GateOutcome.UNREADABLE)
+    for error in report.errors_in(container.path):
+        found.add(GateOutcome.ACCEPTED if error.path in report.accepted else GateOutcome.UNREADABLE)
     return min(found, key=tuple(GateOutcome).index, default=GateOutcome.NOT_TORCH)
 
 

@@ -262,6 +262,10 @@ class Report(Struct, frozen=True):
         chosen = None if self.torch_build is None else self.torch_build.note
         return (*([chosen] if chosen else []), *self.notes)
 
+    def errors_in(self, container: str) -> tuple[InputError, ...]:
+        """The read errors of a container, by its path, and of its members."""
+        return tuple(e for e in self.errors if e.path == container or e.path.startswith(f"{container}!"))
+
     def failing(self, finding: Finding) -> bool:
         """Whether a finding fails the run."""
         return not finding.suppressed and finding.severity.at_least(self.fail_on)

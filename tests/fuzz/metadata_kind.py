@@ -116,7 +116,7 @@ def _read_wheel(member: str) -> Callable[[bytes, str], None]:
 
 def _read_installed(name: str) -> Callable[[bytes, str], None]:
     def read(content: bytes, directory: str) -> None:
-        from abiscan.compare.upgrade_order import steps
+        from abiscan.compare.environment import upgrade_steps
         from abiscan.inputs import Options
         from abiscan.inputs.distributions import distributions
         from abiscan.inputs.packages import expand_environment
@@ -128,7 +128,7 @@ def _read_installed(name: str) -> Callable[[bytes, str], None]:
             for each in ("METADATA", "RECORD", "direct_url.json"):
                 with open(os.path.join(place, each), "wb") as file:
                     file.write(content if each == name else SEEDS[each].encode())
-            steps(distributions((site,)))
+            upgrade_steps(distributions((site,)))
             list(expand_environment(site, "site", (site,), Options()))
         finally:
             shutil.rmtree(site)

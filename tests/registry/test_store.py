@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from abiscan.cli.registry_runs import print_changes
+from abiscan.cli.registry import print_changes
 from abiscan.errors import UsageError
 from abiscan.registry import store
 from abiscan.registry.dashboard_view import dashboard_view, sql

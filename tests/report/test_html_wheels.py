@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.cli.earlier_runs import read_earlier_runs
-from abiscan.compare.earlier_runs import read_run
+from abiscan.compare.earlier_runs import read_earlier_runs, read_run
 from abiscan.compare.run_summary import find_run_compatibility, summarise_run
 from abiscan.errors import UsageError
 from abiscan.model.cause import Confidence

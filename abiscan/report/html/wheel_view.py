@@ -66,11 +66,7 @@ def wheel_view(
         (outcome,) = outcomes.values()
         word, reason = verdict_words(outcome, machines), _reason([artifacts[n] for n in unit.files]) if only.bad else ""
         return WheelView(number, anchor, "", only.display, outcome.value, word, only.bad, reason, (only,))
-    unread = tuple(
-        (e.path, e.message)
-        for e in report.errors
-        if e.path == container.path or e.path.startswith(f"{container.path}!")
-    )
+    unread = tuple((error.path, error.message) for error in report.errors_in(container.path))
     outcome = container_outcome(container, report, outcomes)
     bad = outcome in BAD
     concerned = [f for f in inside if f.verdict != ArtifactVerdict.NOT_TORCH.value or f.bad]
@@ -120,6 +116,7 @@ def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Wheel
 def _wheel_facts(unit: WheelUnit, container: Container, machines: Sequence[str]) -> list[tuple[str, str]]:
     builds = unit.target.compatibility.torch if unit.target is not None else None
     facts = []
+    tags = container.metadata_tags
     if builds:
         loads, declared = loading_releases(builds), declared_of(builds)
         facts.append((f"{loading_words(machines).clause} on torch", loads))
@@ -132,7 +129,7 @@ def _wheel_facts(unit: WheelUnit, container: Container, machines: Sequence[str])
         ("requires torch", _required(container)),
         ("Requires-Python", container.requires_python or ""),
         ("tags", ", ".join(container.tags)),
-        ("tags in its metadata", ", ".join(container.metadata_tags) if _differ(container) else ""),
+        ("tags in its metadata", "" if set(tags) == set(container.tags) else ", ".join(tags)),
         ("kind", container.kind),
         ("file", container.path),
     ]
@@ -147,10 +144,6 @@ def _required(container: Container) -> str:
     if container.requires_torch:
         return f"nothing without extras, on its Pythons; declared: {requirement_words(container.requires_torch)}"
     return "no requirement is declared"
-
-
-def _differ(container: Container) -> bool:
-    return bool(container.metadata_tags) and set(container.metadata_tags) != set(container.tags)
 
 
 def refused_by(unit: WheelUnit) -> ReleaseRanges:
