@@ -56,12 +56,12 @@ def check_kernels(
 def _findings(
     code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str, driver: int | None, needed: Sequence[str]
 ) -> Iterator[Finding]:
-    from abiscan.rules.computed.no_kernel_image import find_no_image
+    from abiscan.rules.computed.gpu_rules import find_no_image
 
     yield from find_no_image(rule("no-kernel-image"), code, gpus, module)
     if driver is None or all(gpu.kind == "gfx" for gpu in gpus):
         return
-    from abiscan.rules.computed.older_driver import find_newer_cuda, find_newer_ptx
+    from abiscan.rules.computed.gpu_rules import find_newer_cuda, find_newer_ptx
 
     yield from find_newer_ptx(rule("ptx-newer-than-driver"), code, gpus, module, driver)
     yield from find_newer_cuda(rule("cuda-newer-than-driver"), needed, module, driver)

@@ -21,7 +21,6 @@ from abiscan.rules.rule_subject import RuleSubject
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import (
     covers,
-    known_ranges,
     ranges_text,
     readable,
     symbol_fields,
@@ -34,16 +33,12 @@ def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
     of their own."""
     imports = Imports(subject.imports)
     findings = [finding for rule in rules if not rule.computed for finding in _run_one(rule, imports, subject)]
-    return tuple(sorted(findings, key=_order))
+    return tuple(sorted(findings, key=lambda each: (each.severity.rank, each.rule, each.symbol or "")))
 
 
 def hits_of(rule: Rule, subject: RuleSubject) -> tuple[CheckedImport, ...]:
     """The imports that a rule matches, whatever their severity."""
     return tuple(imported for imported, _pattern in _hits(rule, Imports(subject.imports), subject))
-
-
-def _order(finding: Finding) -> tuple[int, str, str]:
-    return (finding.severity.rank, finding.rule, finding.symbol or "")
 
 
 def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Finding]:
@@ -83,7 +78,7 @@ def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[Chec
 
 def _matches(pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> bool:
     """Whether every field that is set matches. Cheap fields are checked first."""
-    name = imported.symbol.name
+    name = imported.name
     return (
         (not pattern.owner or imported.owner in pattern.owner)
         and (not pattern.status or imported.status in pattern.status)
@@ -137,11 +132,11 @@ def _name_matches(pattern: ImportPattern, mangled: str, subject: RuleSubject) ->
 def _provided_by(starts: tuple[str, ...], imported: CheckedImport, subject: RuleSubject) -> bool:
     if imported.provider is not None:
         return imported.provider.startswith(starts)
-    return any(library.startswith(starts) for library in subject.libraries(imported.symbol.name) or ())
+    return any(library.startswith(starts) for library in subject.libraries(imported.name) or ())
 
 
 def _export_state(imported: CheckedImport, subject: RuleSubject) -> ExportState | None:
-    ranges = known_ranges(imported, subject)
+    ranges = subject.exported_in(imported.name)
     if ranges is None or subject.span is None:
         return None
     if not ranges:
@@ -156,12 +151,12 @@ def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subje
         imported.status.is_unresolved
         and rule.severity_when
         and subject.target is not None
-        and covers(known_ranges(imported, subject) or ReleaseRanges(), subject.target.version)
+        and covers(subject.exported_in(imported.name) or ReleaseRanges(), subject.target.version)
     ):
         return pattern.severity or rule.severity
     severity = rule.severity_for(imported.status, pattern)
     if severity is Severity.WARNING and rule.severity_when and not imported.status.is_unresolved and subject.declared:
-        ranges = known_ranges(imported, subject)
+        ranges = subject.exported_in(imported.name)
         # No release that breaks it is allowed by the requirements.
         if ranges is not None and all(covers(ranges, release) for release in subject.declared):
             return Severity.NOTE
@@ -169,21 +164,18 @@ def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subje
 
 
 def _symbol_finding(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> Finding:
-    name = subject.parse(imported.symbol.name)
+    name = subject.parse(imported.name)
     fields = symbol_fields(rule, imported, name, subject)
-    found = make_finding(rule, fields, (subject.module, imported.symbol.name), pattern)
+    found = make_finding(rule, fields, (subject.module, imported.name), pattern)
     fix = found.fix
-    if pattern.also is not None and _target_exports(pattern.also.symbol.format_map(fields), subject):
-        from abiscan.mangling.cxxname import AS_GCC
+    if pattern.also is not None and subject.target is not None:
+        exported_in = subject.exported_in(pattern.also.symbol.format_map(fields)) or ReleaseRanges()
+        if covers(exported_in, subject.target.version):
+            from abiscan.mangling.cxxname import AS_GCC
 
-        fix += pattern.also.fix.format(as_gcc=AS_GCC)
+            fix += pattern.also.fix.format(as_gcc=AS_GCC)
     severity = _severity(rule, pattern, imported, subject)
-    return replace(found, severity=severity, symbol=imported.symbol.name, fix=fix)
-
-
-def _target_exports(symbol: str, subject: RuleSubject) -> bool:
-    """Whether a build of the target's release exports a name."""
-    return subject.target is not None and covers(subject.exported_in(symbol) or ReleaseRanges(), subject.target.version)
+    return replace(found, severity=severity, symbol=imported.name, fix=fix)
 
 
 def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], subject: RuleSubject) -> Finding:
@@ -200,12 +192,12 @@ def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], s
     if any("{names}" in template for template in templates):
         bound = subject.bound_functions() if rule.bound_functions else ()
         names = [f"`{each}`" for each in bound] or sorted(
-            {readable(subject.parse(imported.symbol.name), imported) for imported, _pattern in hits}
+            {readable(subject.parse(imported.name), imported) for imported, _pattern in hits}
         )
         fields["names"] = f"{'' if bound or not rule.bound_functions else 'imports '}{shortened(names)}"
     if any("{exported_in}" in template for template in templates):
-        fields["exported_in"] = ranges_text(known_ranges(hits[gravest][0], subject), subject.span)
-    symbols = tuple(sorted(imported.symbol.name for imported, _pattern in hits))
+        fields["exported_in"] = ranges_text(subject.exported_in(hits[gravest][0].name), subject.span)
+    symbols = tuple(sorted(imported.name for imported, _pattern in hits))
     found = make_finding(rule, fields, (subject.module,), hits[gravest][1])
     only = symbols[0] if len(symbols) == 1 else None
     return replace(found, severity=severities[gravest], symbol=only, symbols=symbols)
@@ -230,14 +222,14 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
     under = _imports_under([library.soname for library, _pattern in hits], subject) if hits else {}
     for library, pattern in hits:
         symbols = under[library.soname]
-        shown = shortened(list(dict.fromkeys(readable(subject.parse(each.symbol.name), each) for each in symbols)))
+        shown = shortened(list(dict.fromkeys(readable(subject.parse(each.name), each) for each in symbols)))
         fields = {
             "library": library.soname,
             "target": target_text(subject),
             "module": subject.module,
             "imports": f"; it may export {counted(len(symbols), 'import')} of the file ({shown})" if symbols else "",
         }
-        unresolved = tuple(sorted(imported.symbol.name for imported in symbols))
+        unresolved = tuple(sorted(imported.name for imported in symbols))
         yield replace(make_finding(rule, fields, (subject.module, library.soname), pattern), symbols=unresolved)
 
 
@@ -254,7 +246,7 @@ def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[C
             if version.library in under:
                 under[version.library].append(imported)
             continue
-        known = subject.libraries(imported.symbol.name) if imported.owner is Owner.TORCH else None
+        known = subject.libraries(imported.name) if imported.owner is Owner.TORCH else None
         if known:
             for library in known:
                 if library in under:

@@ -15,11 +15,6 @@ from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.rules.rule import ImportPattern
 
 
-def source_name(identifier: str) -> str:
-    """<source-name>: the length and the identifier."""
-    return f"{len(identifier)}{identifier}"
-
-
 class Imports:
     """The imports of one file, with indices for the search."""
 
@@ -63,7 +58,7 @@ class Imports:
         return [self.all[index] for index in sorted(found)]
 
     def _search_identifiers(self, identifiers: list[str]) -> list[CheckedImport]:
-        needles = [source_name(each) for each in identifiers]
+        needles = [f"{len(each)}{each}" for each in identifiers]
         if "\0?" in self._text:
             needles += [f"{each}@" for each in identifiers]
         return self._search(needles)

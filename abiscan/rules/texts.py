@@ -33,10 +33,7 @@ def covers(ranges: ReleaseRanges, torch: str) -> bool:
 
 def target_text(subject: RuleSubject) -> str:
     """The target torch, for messages."""
-    target = subject.target
-    if target is None:
-        return "the target torch"
-    return f"torch {target.version}+{target.variant}" if target.variant else f"torch {target.version}"
+    return "the target torch" if subject.target is None else f"torch {subject.target.label}"
 
 
 def status_text(imported: CheckedImport, target: str) -> str:
@@ -52,14 +49,9 @@ def status_text(imported: CheckedImport, target: str) -> str:
     return f"{target} does not export it"
 
 
-def qualified(name: CxxName) -> str:
-    """`scope::base`."""
-    return "::".join((*name.scope, name.base))
-
-
 def readable(name: CxxName | None, imported: CheckedImport) -> str:
     """A short name of an import: the qualified name, or the symbol."""
-    return qualified(name) if name is not None else imported.demangled or imported.symbol.name
+    return "::".join((*name.scope, name.base)) if name is not None else imported.demangled or imported.name
 
 
 def rewrite_texts(
@@ -117,10 +109,10 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
     code = None if element is None else type_code(element, file_format)
     target = target_text(subject)
     fields = {
-        "symbol": imported.symbol.name,
-        "name": imported.demangled or imported.symbol.name,
+        "symbol": imported.name,
+        "name": imported.demangled or imported.name,
         "qualified": readable(name, imported),
-        "base": name.base if name is not None else imported.symbol.name,
+        "base": name.base if name is not None else imported.name,
         "type": written_type(element, file_format) if element is not None else "T",
         "type_code": code or "",
         "status": status_text(imported, target),
@@ -129,15 +121,10 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
         "module": subject.module,
         "count": "1",
     }
-    ranges = known_ranges(imported, subject)
+    ranges = subject.exported_in(imported.name)
     written, rewritten_code = rewrite_fields(element, file_format)
     fields["exported_in"] = fields["exports"] = ranges_text(ranges, subject.span)
     if ranges or ranges is None or imported.status is not Status.MISSING:
         fields["exports"] += f"; {fields['status']}"
     fields["rewrites"] = rewrite_texts(rule, fields | written, rewritten_code, subject)
     return fields
-
-
-def known_ranges(imported: CheckedImport, subject: RuleSubject) -> ReleaseRanges | None:
-    """The releases that export an import."""
-    return subject.exported_in(imported.symbol.name)

@@ -109,8 +109,8 @@ def _module(text: str, path: str, first_line: int, found: _Found, depth: int) ->
         table = symtable.symtable(text, "<generated>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    for kernel in _kernel_texts(tree) if depth else ():
-        _module(kernel.value, path, first_line + kernel.lineno - 1, found, depth - 1)
+    for kernel, line in _kernel_texts(tree) if depth else ():
+        _module(kernel, path, first_line + line - 1, found, depth - 1)
     if not _is_generated(tree) or _imports_everything(tree):
         return
     undefined = _undefined(table)
@@ -121,19 +121,12 @@ def _module(text: str, path: str, first_line: int, found: _Found, depth: int) ->
             found.setdefault(name, set()).add(_Use(first_line + use.line - 1, use.where))
 
 
-class _Text(Struct, frozen=True):
-    value: str
-    lineno: int
-
-
-def _kernel_texts(tree: ast.Module) -> Iterator[_Text]:
+def _kernel_texts(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The strings that are kernels, each with its line."""
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and any(m in node.value for m in _KERNEL_MARKS)
-        ):
-            yield _Text(node.value, node.lineno)
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(node, ast.Constant) and isinstance(text, str) and any(mark in text for mark in _KERNEL_MARKS):
+            yield text, node.lineno
 
 
 def _is_generated(tree: ast.Module) -> bool:

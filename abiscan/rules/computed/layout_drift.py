@@ -357,8 +357,8 @@ def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) ->
     pass and that moved, else any."""
     places, later = change.old_places, change.new_places
     if handed:
-        means = {number: name for name, number in reversed(later.items())}
-        each = [f"{places[n]}, `{n}` in torch {old}, is {_named(means.get(places[n]))} in torch {new}" for n in handed]
+        means = {number: f"`{name}`" for name, number in reversed(later.items())}
+        each = [f"{places[n]}, `{n}` in torch {old}, is {means.get(places[n], 'none')} in torch {new}" for n in handed]
         return f"has other values: {'; '.join(each)}"
     moved = [name for name, place in places.items() if later.get(name) != place]
     name = next((each for each in _KEYS if each in moved), moved[0] if moved else "")
@@ -366,10 +366,6 @@ def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) ->
     shown = "absent" if now is None else str(now)
     rest = f"; {len(moved) - 1} more changed" if len(moved) > 1 else ""
     return f"has other values: `{name}` is {places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
-
-
-def _named(name: str | None) -> str:
-    return f"`{name}`" if name is not None else "none"
 
 
 def _sizes(change: LayoutChange, old: str, new: str) -> str:

@@ -74,11 +74,11 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     every = tuple(dict.fromkeys(wheel.versions(users[0].machine or "")))
     known = _installable(every, wheel.declared)
     # A member that loads on no known release is made for another kind of build; no range can fix that.
-    loading = [
-        _Loading(m, releases)
-        for m in users
-        if (releases := _inside(m.provenance.torch_releases or ReleaseRanges(), known))
-    ]
+    loading = []
+    for member in users:
+        exporting = member.provenance.torch_releases or ReleaseRanges()
+        if releases := frozenset(version for version in known if exporting.contains(version)):
+            loading.append(_Loading(member, releases))
     covered, has_alternatives = supported_releases((module_of(row.member), row.releases) for row in loading)
     narrowest = min(loading, key=lambda row: (len(row.releases), row.member.package_path), default=None)
     required = torch_requirements(wheel.container.requires_dist)
@@ -116,7 +116,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         detail = f"except with an extra (`{limiting.text}`), {detail}"
     # For a failing file, the main result is that the wheel may be for another torch.
     severity = None if tried is None else Severity.WARNING
-    yield first, wheel_finding(rule, wheel, detail=detail, target=target, severity=severity)
+    yield wheel_finding(rule, wheel, first, detail=detail, target=target, severity=severity)
 
 
 def _chosen_words(setting: TargetEnvironment, newest: str) -> str:
@@ -155,17 +155,11 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
     advice = _advice(right, use)
-    yield (
-        narrowest.member,
-        wheel_finding(
-            rule,
-            wheel,
-            name=use.required,
-            detail=detail,
-            target=f"Declare {advice}" if advice else _REBUILD,
-            # Code that selects one of several builds may work without any.
-            severity=Severity.NOTE if use.has_alternatives else Severity.ERROR if none_left else None,
-        ),
+    target = f"Declare {advice}" if advice else _REBUILD
+    # Code that selects one of several builds may work without any.
+    severity = Severity.NOTE if use.has_alternatives else Severity.ERROR if none_left else None
+    yield wheel_finding(
+        rule, wheel, narrowest.member, name=use.required, detail=detail, target=target, severity=severity
     )
 
 
@@ -188,7 +182,7 @@ def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[s
     detail = f"but on {_words(where, use.known)} {layout}; {member.package_path} loads there"
     advice = _advice(right, use)
     target = f"Declare {advice}" if advice else _REBUILD
-    yield member, wheel_finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
+    yield wheel_finding(rule, wheel, member, name=use.required, detail=detail, target=target, severity=severity)
 
 
 def _drifts_on_target(member: ArtifactReport) -> bool:
@@ -238,7 +232,8 @@ def _advice(releases: Sequence[str], use: _TorchUse) -> str:
         return ""
     doubtful = any(use.states[release] is ReleaseState.POSSIBLE_LAYOUT for release in best)
     tail = " after a test: the layout of a class may have changed" if doubtful else ""
-    return f"`{_range(best, use.known)}`{tail}"
+    ranges = ReleaseRanges.of_known(use.known, best.__contains__)
+    return f"`{ranges.requirement(use.known)}`{tail}"
 
 
 def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str, ...]:
@@ -252,13 +247,5 @@ def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str
     return tuple(version for version in versions if version in found) or versions
 
 
-def _inside(ranges: ReleaseRanges, versions: Iterable[str]) -> frozenset[str]:
-    return frozenset(version for version in versions if ranges.contains(version))
-
-
 def _words(selected: Collection[str], known: Iterable[str]) -> str:
     return f"torch {ReleaseRanges.of_known(known, selected.__contains__).text()}"
-
-
-def _range(selected: Collection[str], known: Sequence[str]) -> str:
-    return ReleaseRanges.of_known(known, selected.__contains__).requirement(known)

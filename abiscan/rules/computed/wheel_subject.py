@@ -44,17 +44,19 @@ WheelFinding = tuple[ArtifactReport, Finding]
 def wheel_finding(
     rule: Rule,
     wheel: Wheel,
+    member: ArtifactReport,
     *,
     name: str = "",
     detail: str,
     target: str = "",
     severity: Severity | None = None,
     symbols: tuple[str, ...] = (),
-) -> Finding:
+) -> WheelFinding:
     # The fingerprint is that of the wheel: the member with the finding may change with a rebuild.
     key = container_key(wheel.container.path.rsplit("!", 1)[-1])
     fields = {"name": name, "detail": detail, "target": target}
-    return replace(make_finding(rule, fields, (key,)), severity=severity or rule.severity, symbols=symbols)
+    finding = make_finding(rule, fields, (key,))
+    return member, replace(finding, severity=severity or rule.severity, symbols=symbols)
 
 
 def other_members(members: Sequence[ArtifactReport], lead: str = "also") -> str:

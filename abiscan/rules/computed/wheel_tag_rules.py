@@ -45,18 +45,10 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     others = other_members([row[0] for row in rows], "newer versions than declared are also required by")
     fitting = fitting_platform(every, member.machine or "", own)
     detail = f"{member.package_path} requires {' and '.join(first.values())}{others}"
-    yield (
-        member,
-        wheel_finding(
-            rule,
-            wheel,
-            name=wheel.declared.oldest_platform or "",
-            detail=detail,
-            target="Build the wheel in the image of its tag, or let `auditwheel repair` tag it"
-            if fitting is None
-            else f"Tag the wheel {fitting}, or build it in the image of its tag",
-        ),
-    )
+    target = "Build the wheel in the image of its tag, or let `auditwheel repair` tag it"
+    if fitting is not None:
+        target = f"Tag the wheel {fitting}, or build it in the image of its tag"
+    yield wheel_finding(rule, wheel, member, name=wheel.declared.oldest_platform or "", detail=detail, target=target)
 
 
 def _order(exceeded: Sequence[Excess]) -> tuple[tuple[int, ...], int]:
@@ -80,16 +72,9 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     first = other[0]
     built_for = platform_of(first.machine or "").shown
     same = [m for m in other if m.machine == first.machine]
-    yield (
-        first,
-        wheel_finding(
-            rule,
-            wheel,
-            name=", ".join(platform.tag for platform in wheel.declared.platforms),
-            detail=f"{first.package_path} is built for {built_for}{other_members(same)}",
-            severity=severity,
-        ),
-    )
+    name = ", ".join(platform.tag for platform in wheel.declared.platforms)
+    detail = f"{first.package_path} is built for {built_for}{other_members(same)}"
+    yield wheel_finding(rule, wheel, first, name=name, detail=detail, severity=severity)
 
 
 def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -112,12 +97,8 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     detail = (
         f"{member.package_path} can be imported only by {who} ({suffix}){other_members([row[0] for row in misfits])}"
     )
-    yield (
-        member,
-        wheel_finding(
-            rule, wheel, name=_interpreters(wheel.declared), detail=detail, severity=None if many else Severity.ERROR
-        ),
-    )
+    severity = None if many else Severity.ERROR
+    yield wheel_finding(rule, wheel, member, name=_interpreters(wheel.declared), detail=detail, severity=severity)
 
 
 def _interpreters(declared: DeclaredTags) -> str:
@@ -148,7 +129,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         f"CPython {since[0]}.{since[1]} does not guarantee" if since is not None else "not every CPython guarantees"
     )
     detail = f"{member.package_path} imports symbols that {missing}: {shortened(late)}{others}"
-    yield (member, wheel_finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond))
+    yield wheel_finding(rule, wheel, member, name=_interpreters(wheel.declared), detail=detail, symbols=beyond)
 
 
 def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -161,7 +142,7 @@ def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         every = (*wheel.container.tags, *_expanded(wheel.container.metadata_tags))
         same_python = len({tag.rsplit("-", 1)[0] for tag in every}) == 1
         severity = Severity.NOTE if same_python else None
-        yield wheel.members[0], wheel_finding(rule, wheel, detail=shortened(origins), severity=severity)
+        yield wheel_finding(rule, wheel, wheel.members[0], detail=shortened(origins), severity=severity)
 
 
 def _expanded(tags: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.rules import rule
-from abiscan.rules.computed.older_driver import find_newer_cuda
+from abiscan.rules.computed.gpu_rules import find_newer_cuda
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,32 @@
-"""`ptx-newer-than-driver` and `cuda-newer-than-driver`: what an NVIDIA driver version does not support."""
+"""Rules about GPUs: `no-kernel-image`, `ptx-newer-than-driver` and `cuda-newer-than-driver`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from abiscan.model.cuda_driver import branch_for_ptx, branch_for_runtime, newest_ptx, toolkit_of_ptx
-from abiscan.model.device_code import DeviceImages
+from abiscan.model.device_code import DeviceCode, DeviceImages
 from abiscan.model.finding import Finding
 from abiscan.model.gpu_architecture import GpuArchitecture, Runs, code_runs, oldest_ptx
 from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
+
+
+def find_no_image(rule: Rule, code: DeviceImages, gpus: Iterable[GpuArchitecture], module: str) -> Iterator[Finding]:
+    """One finding for each GPU that no device code of a file supports.
+
+    Args:
+        module: the module key of the file.
+    """
+    for gpu in gpus:
+        if not code.images or code_runs(code, gpu) is not Runs.NO:
+            continue
+        images = (f"{i.architecture} (PTX)" if i.code is DeviceCode.PTX else i.architecture for i in code.images)
+        how = f"PYTORCH_ROCM_ARCH={gpu}" if gpu.kind == "gfx" else f'TORCH_CUDA_ARCH_LIST="{gpu.capability}"'
+        yield make_finding(
+            rule, {"target": str(gpu), "detail": ", ".join(dict.fromkeys(images)), "name": how}, (module, str(gpu))
+        )
 
 
 def find_newer_ptx(
