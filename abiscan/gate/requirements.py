@@ -118,12 +118,12 @@ def _order(version: str) -> versions.Order:
     return versions.order(version) or ()
 
 
-def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, ...], str | None]:
-    """Findings, and the reason if the requirement cannot be decided."""
+def require_torch(artifact: ArtifactReport, spec: str) -> Finding | str | None:
+    """The finding, or the reason if the requirement cannot be decided; None if it holds."""
     if not _uses_torch(artifact):
-        return (), None
+        return None
     if artifact.releases is None:
-        return (), f"{artifact.display}: not checked against torch {spec}"
+        return f"{artifact.display}: not checked against torch {spec}"
     accepted = parse_require_torch(spec)
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
     own = named_release(artifact)
@@ -131,13 +131,11 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
         # A package with one build for each release uses this one only on its own release.
         inside = [r for r in inside if versions.minor(r.torch) == own]
         if not inside:
-            return (), None
+            return None
     if not inside:
-        return (), f"{artifact.display}: no known build of torch for {artifact.machine} is in the range {spec}"
+        return f"{artifact.display}: no known build of torch for {artifact.machine} is in the range {spec}"
     failing = [r for r in inside if not r.fits]
-    if not failing:
-        return (), None
-    return (_torch_finding(artifact, spec, inside, failing),), None
+    return _torch_finding(artifact, spec, inside, failing) if failing else None
 
 
 def named_release(artifact: ArtifactReport) -> str | None:
@@ -202,12 +200,12 @@ def _finding(
     return Finding(rule, Severity.ERROR, Confidence.HIGH, symbol, message, fix, fingerprint(rule, *key), names)
 
 
-def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[tuple[Finding, ...], str | None]:
-    """Findings, and the reason if the requirement cannot be decided."""
+def require_stable_abi(artifact: ArtifactReport, version: str | None) -> Finding | str | None:
+    """As `require_torch`."""
     if not _uses_torch(artifact) or artifact.provenance.abi == "none":
-        return (), None
+        return None
     if artifact.provenance.abi is None:
-        return (), f"{artifact.display}: unknown whether it uses only torch's stable ABI"
+        return f"{artifact.display}: unknown whether it uses only torch's stable ABI"
     module = module_key(artifact.path, artifact.member)
     if artifact.provenance.abi != "stable":
         # A C shim has no mangled name, so of torch's names the mangled ones are the others.
@@ -215,20 +213,20 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
         message = f"imports {len(names) or 'some'} C++ symbols of torch, which are not guaranteed between releases"
         only = names[0] if len(names) == 1 else None
         fix = REQUIREMENT_RULES[1].use_instead
-        return (_finding(REQUIRE_STABLE_ABI, message, fix, (module,), names, symbol=only),), None
+        return _finding(REQUIRE_STABLE_ABI, message, fix, (module,), names, symbol=only)
     if version is None:
-        return (), None
+        return None
     releases = artifact.provenance.torch_releases
     if releases is None:
-        return (), f"{artifact.display}: unknown which torch release its C shims need"
+        return f"{artifact.display}: unknown which torch release its C shims need"
     wanted = parse_stable_abi(version)
     # `2.10` includes every 2.10.x.
     if any((versions.order(first) or ())[: len(wanted)] <= wanted for first, _last in releases):
-        return (), None
+        return None
     needs = f"needs torch {releases.first} or newer" if releases else "are exported together by no known release"
     message = f"uses only torch's C shims, but {needs}; {version} is required"
     fix = f"Define TORCH_TARGET_VERSION for {version} and avoid newer functions."
-    return (_finding(REQUIRE_STABLE_ABI, message, fix, (module, version)),), None
+    return _finding(REQUIRE_STABLE_ABI, message, fix, (module, version))
 
 
 def _uses_torch(artifact: ArtifactReport) -> bool:
@@ -242,17 +240,10 @@ def with_requirements(
     artifact: ArtifactReport, torch: str | None, stable: bool, stable_version: str | None
 ) -> tuple[ArtifactReport, list[str]]:
     """Add the findings of both requirements; also returns notes on what could not be decided."""
-    findings: list[Finding] = []
-    undecided: list[str] = []
-    answers = []
-    if torch is not None:
-        answers.append(require_torch(artifact, torch))
-    if stable:
-        answers.append(require_stable_abi(artifact, stable_version))
-    for found, note in answers:
-        findings += found
-        if note is not None:
-            undecided.append(note)
+    answers = [require_torch(artifact, torch)] if torch is not None else []
+    answers += [require_stable_abi(artifact, stable_version)] if stable else []
+    findings = [each for each in answers if isinstance(each, Finding)]
+    undecided = [each for each in answers if isinstance(each, str)]
     return (replace(artifact, findings=(*artifact.findings, *findings)) if findings else artifact), undecided
 
 
