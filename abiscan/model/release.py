@@ -65,6 +65,11 @@ class ReleaseVerdict(Struct, frozen=True):
         return self.fits or self.state is ReleaseState.OTHER_LAYOUT
 
     @property
+    def verdict(self) -> str:
+        """`loads` or `fails`, whatever the layouts."""
+        return "loads" if self.loads else "fails"
+
+    @property
     def fits(self) -> bool:
         """Whether it loads and no shared class is known to have another layout."""
         return self.state.fits

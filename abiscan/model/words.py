@@ -17,6 +17,11 @@ def shortened(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + more
 
 
+def cut(text: str, longest: int) -> str:
+    """The text, or its beginning with an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def size_words(size: float) -> str:
     """The size in words: `4 GiB`, `64 MiB`, `17 bytes`."""
     for unit, words in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):

@@ -36,18 +36,11 @@ def matrix_line(artifact: ArtifactReport) -> str:
                 open_.setdefault(release.reason, []).append(release.torch)
         else:
             answers.setdefault(release.torch, release.reason or "fails")
-    runs: list[tuple[str | None, str, str]] = []
-    for torch, reason in answers.items():
-        if runs and runs[-1][0] == reason:
-            runs[-1] = (reason, runs[-1][1], torch)
-        else:
-            runs.append((reason, torch, torch))
     loads = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
-    by_reason: dict[str, list[tuple[str, str]]] = {}
-    for reason, first, last in runs:
-        if reason is not None:
-            by_reason.setdefault(reason, []).append((first, last))
-    others = [f"{ranges_words(ReleaseRanges(spans))} {reason}" for reason, spans in by_reason.items()]
+    others = [
+        f"{ranges_words(ReleaseRanges.of_known(answers, lambda each, why=why: answers[each] == why))} {why}"  # type: ignore[misc]
+        for why in dict.fromkeys(filter(None, answers.values()))
+    ]
     tail = f"; fails on {', '.join(others)}" if others else ""
     for reason, unknown in open_.items():
         tail += f"; {reason} on {ranges_words(ReleaseRanges.of_known(answers, unknown.__contains__))}"

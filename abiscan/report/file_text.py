@@ -105,7 +105,10 @@ def one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str:
     # A library of its package, which the package opens itself.
     in_package = stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and not is_refused_here(artifact)
     if artifact.loader.outcome is LoaderOutcome.FAILS and not in_package:
-        extra.append(f"this machine's loader: {_shorten_error(artifact.loader.error or '')}")
+        error = artifact.loader.error or ""
+        # The line has the path already.
+        error = error.split(": ", 1)[-1] if error.startswith("/") else error
+        extra.append(f"this machine's loader: {printable(error)}")
     if artifact.replaced_by is not None:
         extra.append(f"replaced by {artifact.replaced_by.rpartition('!')[2]}")
     # A build that its package does not load has no accepted findings: it does not count.
@@ -176,11 +179,6 @@ def _rules_of_worse(artifact: ArtifactReport) -> str:
     )
     first, *rest = rules
     return f"{first} and {counted(len(rest), 'more rule')}" if rest else first
-
-
-def _shorten_error(error: str) -> str:
-    """The loader error without the path of the file, which the line contains already."""
-    return printable(error.split(": ", 1)[-1] if error.startswith("/") else error)
 
 
 def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:

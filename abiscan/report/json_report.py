@@ -84,7 +84,8 @@ def render_explanation(
         rules: the rules with the given id, as in `abiscan rules -f json`.
         near: similar ids.
     """
-    members: dict[str, Any] = {"subjects": [_subject(subject) for subject in subjects]}
+    # The contract requires an owner: a message without a symbol has none.
+    members: dict[str, Any] = {"subjects": [{**plain(each), "owner": each.owner or "other"} for each in subjects]}
     if cause is not None:
         # The torch in the title is unknown without a file.
         members["cause"] = {**msgspec.to_builtins(cause), "title": cause.title_for()}
@@ -172,7 +173,10 @@ def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: Impo
         "needed": plain(value.needed),
         "imports": [_import(b, value) for b in sorted_imports(imports)],
         "import_counts": status_counts(value.imports),
-        "releases": [_release(r) for r in value.releases or ()],
+        "releases": [
+            {**plain(each), "missing": sorted(plain(each.missing)), "drift": sorted(plain(each.drift))}
+            for each in value.releases or ()
+        ],
         "releases_checked": value.releases is not None,
         "what_if": plain(value.what_if),
         "provenance": plain(value.provenance),
@@ -201,6 +205,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         *("path", "kind", "name", "version", "tags", "requires_torch", "verdict", "artifacts"),
         *("requires_dist", "requires_python", "applicable_torch"),
     ),
+    ReleaseVerdict: ("build", "torch", "variant", "cxx11_abi", "verdict", "state", "missing", "drift", "reason"),
     RuleInfo: ("id", "summary", "severity", "confidence"),
 }
 
@@ -209,35 +214,16 @@ def _import(value: CheckedImport, report: ArtifactReport) -> dict[str, Any]:
     symbol = value.symbol
     return {
         "mangled": text(symbol.name),
-        "demangled": text(value.demangled) if value.demangled is not None else None,
+        "demangled": plain(value.demangled),
         "demangled_by": value.demangled_by,
         "binding": symbol.binding,
         "version": text(symbol.version.name) if symbol.version is not None else None,
         "owner": value.owner,
         "status": value.status,
-        "provider": text(value.provider) if value.provider is not None else None,
+        "provider": plain(value.provider),
         "exported_in": report.exported_in.get(value.name),
         "causes": plain(report.import_causes.get(value.name, ())),
     }
-
-
-def _release(value: ReleaseVerdict) -> dict[str, Any]:
-    return {
-        "build": text(value.build),
-        "torch": text(value.torch),
-        "variant": text(value.variant),
-        "cxx11_abi": value.cxx11_abi,
-        "verdict": "loads" if value.loads else "fails",
-        "state": value.state,
-        "missing": sorted(plain(value.missing)),
-        "drift": sorted(plain(value.drift)),
-        "reason": text(value.reason),
-    }
-
-
-def _subject(value: Subject) -> dict[str, Any]:
-    # The contract requires a string: a message without a symbol has no owner.
-    return {**plain(value), "owner": value.owner if value.owner is not None else "other"}
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
-from abiscan.model.words import counted, shortened
+from abiscan.model.words import counted, cut, shortened
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_findings
 from abiscan.report.summary import common_target, count_line, severity_counts
@@ -70,10 +70,7 @@ def render(report: Report) -> str:
 
 def code(text: str, limit: int = _SYMBOL_LENGTH) -> str:
     """Any `text` as code for a table cell."""
-    shown = printable(text)
-    if len(shown) > limit:
-        shown = shown[: limit - 1] + "…"
-    return f"<code>{_references(shown, _IN_CODE)}</code>"
+    return f"<code>{_references(cut(printable(text), limit), _IN_CODE)}</code>"
 
 
 def plain(text: str) -> str:

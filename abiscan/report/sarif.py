@@ -267,7 +267,7 @@ def _artifact(report: Report, artifact: ArtifactReport) -> dict[str, Any]:
 
 def _notifications(report: Report, artifacts: list[ArtifactReport]) -> list[dict[str, Any]]:
     found = [
-        _notification("error", f"{printable(e.path)}: {printable(e.message)}", uri(*_split(e.path)))
+        _notification("error", f"{printable(e.path)}: {printable(e.message)}", uri(*e.path.split("!", 1)))
         for e in sorted_errors(report)
     ]
     for artifact in artifacts:
@@ -292,11 +292,6 @@ def _notification(level: str, text: str, where: str | None = None) -> dict[str, 
     if where is not None:
         value["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": where}}}]
     return value
-
-
-def _split(path: str) -> tuple[str, str | None]:
-    container, mark, member = path.partition("!")
-    return (container, member) if mark else (path, None)
 
 
 def _message(text: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
-
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport
 from abiscan.model.words import counted
@@ -19,45 +17,39 @@ _MESSAGES, _FILES = (3, 10), (4, 20)
 _LINES = 12
 
 
-class _MessageGroup(Struct):
-    """One message of a rule with its findings."""
-
-    message: str
-    fix: str
-    findings: list[Finding] = field(default_factory=list)
+# (message, fix) -> findings of a rule.
+_Messages = dict[tuple[str, str], list[Finding]]
 
 
 def source_lines(artifacts: Sequence[ArtifactReport], style: Style) -> list[str]:
     """The open findings of all source files, highest severity first."""
-    rules: dict[tuple[int, str, Severity], dict[tuple[str, str], _MessageGroup]] = {}
+    rules: dict[tuple[int, str, Severity], _Messages] = {}
     for artifact in artifacts:
         for finding in artifact.standing:
             if style.quiet and not style.fails(finding.severity):
                 continue
-            said = rules.setdefault((finding.severity.rank, finding.rule, finding.severity), {})
-            said.setdefault(
-                (finding.message, finding.fix), _MessageGroup(finding.message, finding.fix)
-            ).findings.append(finding)
+            messages = rules.setdefault((finding.severity.rank, finding.rule, finding.severity), {})
+            messages.setdefault((finding.message, finding.fix), []).append(finding)
     lines: list[str] = []
     for (_rank, rule, severity), messages in sorted(rules.items()):
-        lines += _rule_lines(rule, severity, list(messages.values()), style)
+        lines += _rule_lines(rule, severity, messages, style)
     return lines
 
 
-def _rule_lines(rule: str, severity: Severity, messages: list[_MessageGroup], style: Style) -> list[str]:
+def _rule_lines(rule: str, severity: Severity, messages: _Messages, style: Style) -> list[str]:
     lines: list[str] = []
     label = f"{style.paint(severity.value, SEVERITY_COLOR[severity])}[{rule_link(rule, style)}]: "
-    shown = messages[: style.limit(*_MESSAGES)]
-    for number, said in enumerate(shown):
-        lines += wrap(said.message, style, label, "  ")
-        places = [_places(finding) for finding in said.findings]
+    shown = list(messages)[: style.limit(*_MESSAGES)]
+    for number, (message, fix) in enumerate(shown):
+        lines += wrap(message, style, label, "  ")
+        places = [_places(finding) for finding in messages[message, fix]]
         limit = style.limit(*_FILES)
         for place in places[:limit]:
             lines += wrap(place, style, "  at ", "    ")
         if len(places) > limit:
             lines.append(style.dim(f"  ... and in {counted(len(places) - limit, 'more file')}: {style.more}"))
-        if number + 1 == len(shown) or shown[number + 1].fix != said.fix:
-            lines += fix_lines(said.fix, style, colors="green")
+        if number + 1 == len(shown) or shown[number + 1][1] != fix:
+            lines += fix_lines(fix, style, colors="green")
     if len(messages) > len(shown):
         more = counted(len(messages) - len(shown), "more message")
         lines.append(style.dim(f"  ... and {more} of this rule: {style.more}"))

@@ -94,7 +94,7 @@ def test_the_objects_of_the_schema_are_types_of_the_model() -> None:
     types = [set(each) for each in (*fields.values(), *comparisons._FIELDS.values())]
     head = {"schema_version", "tool", "outcome"}
     others = {name for name, keys in object_keys(SCHEMA) if keys not in types and keys - head not in types}
-    parts = {"artifact", "import", "import_counts", "release", "cause"}
+    parts = {"artifact", "import", "import_counts", "cause"}
     assert others == {"", "tool", "summary", "findings", "event", "explain", *parts}
 
 

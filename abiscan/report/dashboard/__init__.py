@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.model.versions import ReleaseRanges, minor
-from abiscan.model.words import counted, size_words
+from abiscan.model.words import counted, cut, size_words
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.document import document
 from abiscan.report.html.page_data import PageTexts
@@ -235,8 +235,7 @@ def _listing(
 
 
 def _text(value: object, longest: int = _LONGEST) -> str:
-    text = " ".join(str(value).split()) if value is not None else ""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return cut(" ".join(str(value).split()), longest) if value is not None else ""
 
 
 def _sentence(value: object) -> str:

@@ -11,7 +11,7 @@ from abiscan.model.compatibility import Compared, loading_releases
 from abiscan.model.platform_differences import differing_packages
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.words import shortened
+from abiscan.model.words import cut, shortened
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
     NAMES_SHOWN,
@@ -85,7 +85,7 @@ class _Rows:
         for n in unit.files:
             artifact = self.artifacts[n]
             if artifact.releases or artifact.verdict is ArtifactVerdict.UNDECIDED:
-                names = {mangled: _cut(text) for mangled, text in readable_names(artifact).items()}
+                names = {mangled: cut(text, _NAME_LENGTH) for mangled, text in readable_names(artifact).items()}
                 cells[n] = file_cells(self.columns, artifact, names, _targets([artifact]))
                 groups.setdefault(tuple((c.mark, c.reason, c.target) for c in cells[n]), []).append(n)
         group = None
@@ -173,7 +173,3 @@ def _targets(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
     """Names of target builds, without those of files that do not import torch."""
     targets = (a.torch_build for a in artifacts if a.verdict is not ArtifactVerdict.NOT_TORCH)
     return frozenset(t.label if t.variant else t.version for t in targets if t is not None)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _NAME_LENGTH else text[: _NAME_LENGTH - 1] + "…"

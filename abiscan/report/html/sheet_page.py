@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan import __version__
+from abiscan.model.words import cut
 from abiscan.report.html.document import document
 from abiscan.report.sheet import Sheet
 from abiscan.report.text_table import DETAILS, Tone
@@ -20,18 +21,15 @@ def page(sheet: Sheet) -> str:
     Raises:
         UsageError: Jinja2 is not installed.
     """
-    title = sheet.headline if len(sheet.headline) <= _TITLE else sheet.headline[: _TITLE - 1] + "…"
-    return (
-        document(
-            "sheet.html",
-            {},
-            sheet=sheet,
-            title=title,
-            verdict=_VERDICTS[sheet.tone],
-            tables=[table for table in sheet.tables if table.rows],
-            words=_WORDS,
-            most=DETAILS,
-            version=__version__,
-        )
-        + "\n"
+    made = document(
+        "sheet.html",
+        {},
+        sheet=sheet,
+        title=cut(sheet.headline, _TITLE),
+        verdict=_VERDICTS[sheet.tone],
+        tables=[table for table in sheet.tables if table.rows],
+        words=_WORDS,
+        most=DETAILS,
+        version=__version__,
     )
+    return f"{made}\n"

@@ -65,7 +65,10 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
     releases = dict.fromkeys(b.torch for wheels in each for wheel in wheels for b in wheel.torch)
     versions = sorted(releases, key=lambda v: order(v) or ())
     floor = _HIGH * len(versions)
-    counts = [_findings(wheels) for wheels in each]
+    counts = [
+        tuple(sum(getattr(wheel, kind) for wheel in wheels) for kind in ("errors", "warnings", "notes"))
+        for wheels in each
+    ]
     highest = max(1, *(sum(found) for found in counts))
     shapes: list[Shape] = []
     rows = []
@@ -106,10 +109,6 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
         change,
         tuple(unchecked),
     )
-
-
-def _findings(wheels: Sequence[WheelSummary]) -> tuple[int, int, int]:
-    return (sum(w.errors for w in wheels), sum(w.warnings for w in wheels), sum(w.notes for w in wheels))
 
 
 def _loads(wheels: Sequence[WheelSummary], version: str) -> bool:
