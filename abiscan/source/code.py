@@ -201,11 +201,6 @@ class Code:
                 return [*_occurrences(self.text, name)]
         return self._places.candidates(name)
 
-    def index_at(self, offset: int) -> int | None:
-        """The index in `tokens` of the token at a character offset; None if it is in a directive or a skipped
-        branch."""
-        return self.tokens.index_at(offset)
-
     def is_in_directive(self, offset: int) -> bool:
         """Whether the character at an offset is in a directive other than `#include`."""
         return bisect_right(self._parts[2], offset) % 2 == 1

@@ -74,19 +74,15 @@ class DeclaredType(Struct, frozen=True):
     depth: int
 
 
-def pointee(code: Code, first: int, last: int) -> Pointee:
+def pointee(code: Code, first: int, last: int, steps: int = _MAX_STEPS) -> Pointee:
     """The target type of the expression in `code.tokens[first:last]`: a sum of a pointer and offsets, `&array[i]`, a
     cast, a member of an accessor."""
-    return _pointee(code, first, last, _MAX_STEPS)
-
-
-def _pointee(code: Code, first: int, last: int, steps: int) -> Pointee:
     found = code.tokens
     if steps == 0 or first >= last:
         return _UNKNOWN
     code.spend(15)
     if found[first].text == "(" and code.partner[first] == last - 1:
-        return _pointee(code, first + 1, last - 1, steps - 1)
+        return pointee(code, first + 1, last - 1, steps - 1)
     cast = _cast(code, first, last)
     if cast is not None:
         return _named(code, cast, first, steps) if cast.depth else _UNKNOWN
@@ -130,7 +126,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
     """The target type of one operand; None if it is no pointer."""
     found = code.tokens
     if found[first].text == "(" and code.partner[first] == last - 1:
-        return _pointee(code, first + 1, last - 1, steps - 1)
+        return pointee(code, first + 1, last - 1, steps - 1)
     address = found[first].text == "&"
     first += address
     if first >= last or found[first].kind != "name" or found[first].text in _CV:
@@ -148,7 +144,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
         begin = at + 2
         end = statement_end(code, begin)
         member = _accessor(code, begin, end)
-        return member if member is not None else _pointee(code, begin, end, steps - 1)
+        return member if member is not None else pointee(code, begin, end, steps - 1)
     if rest < last and found[rest].text in (".", "->"):
         member = _accessor(code, first, last)
         if member is not None:
@@ -253,7 +249,7 @@ def alias_tokens(code: Code, index: int) -> Sequence[Token] | None:
 
 def origin_of(code: Code, offset: int, name: str) -> DeclaredIn:
     """The origin of a type's name, seen from a character offset."""
-    at = code.index_at(offset)
+    at = code.tokens.index_at(offset)
     if at is None or not name.isidentifier():
         return DeclaredIn.UNKNOWN
     return _named(code, DeclaredType((name,), (), 0), at, _MAX_STEPS).origin
@@ -425,7 +421,7 @@ def needs_writable(code: Code, offset: int) -> bool:
     """Whether `x.name()`, with the name at a character offset, is converted to a pointer or reference to a type that is
     not const: it initializes a declared variable, or is the operand of static_cast or reinterpret_cast."""
     found = code.tokens
-    at = code.index_at(offset)
+    at = code.tokens.index_at(offset)
     start = None if at is None else postfix_start(found, code.partner, at - 1)
     if at is None or start is None or start < 2 or at + 1 >= len(found) or code.partner[at + 1] < 0:
         return False

@@ -88,7 +88,7 @@ def _read(place: FlaggedPlace, code: Code, unit: Sequence[Code], aliases: dict[s
         unit: the file and its includes.
         aliases: cache of its aliases.
     """
-    index = code.index_at(place.at)
+    index = code.tokens.index_at(place.at)
     end = code.partner[index + 1] if index is not None else -1
     if index is None or end < 0:
         return None
@@ -136,7 +136,7 @@ class _Blocks:
     def exclude_half(self, place: FlaggedPlace) -> bool:
         """Whether a place has no instance for Half: it is in a branch of an `if constexpr` that names Half, or in a
         function template with a specialization for Half."""
-        index = self._code.index_at(place.at)
+        index = self._code.tokens.index_at(place.at)
         brace = -1 if index is None else self._inner[bisect_right(self._starts, index) - 1]
         chain = []
         while brace not in self._found:

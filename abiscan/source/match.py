@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import merge
 from itertools import islice
@@ -21,12 +21,15 @@ from abiscan.rules.rule import Language, NameForm, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.declarations import angle_end
-from abiscan.source.flagged_place import FlaggedPlace
+from abiscan.source.flagged_place import FlaggedPlace, Refined
+from abiscan.source.half_intrinsic import refine_half
 from abiscan.source.inline_ignores import with_acceptance
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
-from abiscan.source.refinements import REFINEMENTS
+from abiscan.source.pybind_functions import refine_pybind
 from abiscan.source.source_set import FileSet, SourceSet
+from abiscan.source.tensor_accessors import refine_member, refine_type
+from abiscan.source.warp_functions import refine_warp_function
 
 # Maximum number of tokens in a list of template arguments.
 _MAX_ARGUMENTS = 96
@@ -41,6 +44,16 @@ _DEFINE = re.compile(rb"#aa")
 _PLACE_STEPS = 40
 # Maximum number of locations in one finding: a project may have hundreds of AT_CHECKs.
 MAX_PLACES = 50
+# Rules whose pattern finds candidates and whose code decides: function of the places of a rule in a file (at least
+# one), the file, and the included files. The result for a place is None if it is correct.
+REFINEMENTS: Mapping[str, Callable[[Sequence[FlaggedPlace], Code, SourceSet], list[Refined | None]]] = {
+    "const-data-ptr": refine_member,
+    "deprecated-type-properties": refine_type,
+    "half-intrinsic": refine_half,
+    "masked-warp-function": refine_warp_function,
+    "op-not-registered": refine_pybind,
+    "tensor-data": refine_member,
+}
 
 
 class SourceHit(Struct, frozen=True):

@@ -126,7 +126,7 @@ class ObjectTypes:
     def receiver(self, offset: int) -> ObjectType:
         """The object of the member that is named at a character offset."""
         code = self._code
-        index = code.index_at(offset)
+        index = code.tokens.index_at(offset)
         if index is not None:
             return self._before_member(code.tokens, code.partner, index, None)
         if code.is_in_directive(offset):
@@ -330,7 +330,9 @@ class ObjectTypes:
         foreign = name in ("decltype", "auto") or (
             ("Tensor" in name or "Variable" in name) and _ROOTS.isdisjoint(scope[:1])
         )
-        if foreign or (not scope and origin_of(self._code, self._offset(at), name) is DeclaredIn.PARAMETER):
+        starts = self._code.tokens.starts
+        offset = starts[min(at, len(starts) - 1)] if starts else 0
+        if foreign or (not scope and origin_of(self._code, offset, name) is DeclaredIn.PARAMETER):
             return unknown
         return ObjectType(Kind.OTHER, name=named)
 
@@ -354,10 +356,6 @@ class ObjectTypes:
             looked = (_introduced(each, name) for each in self._unit)
             self._aliases[name] = next((each for each in looked if each is not None), None)
         return self._aliases[name]
-
-    def _offset(self, at: int) -> int:
-        found = self._code.tokens
-        return found[min(at, len(found) - 1)].at if found else 0
 
 
 class _Expression(Struct):

@@ -109,7 +109,7 @@ def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | No
 
 def pybind_functions(at: int, code: Code, others: SourceSet) -> list[PybindFunction]:
     """The functions that the PYBIND11_MODULE at a character offset binds; empty if the file registers operators."""
-    index = code.index_at(at)
+    index = code.tokens.index_at(at)
     if index is None or code.has_name(_REGISTERS):
         return []
     opening = code.partner[index + 1] + 1 if index + 1 < len(code.tokens) else 0
@@ -369,7 +369,9 @@ def _definitions(body: list[Token], unit: _Unit) -> Iterator[PybindFunction]:
         if len(arguments) < 2 or not arguments[0]:
             continue
         keywords = tuple(found for each in arguments[2:] if (found := _keyword(each)) is not None)
-        yield replace(_bound(_literal(arguments[0]), arguments[1], unit), keywords=keywords)
+        # Adjacent literals are one.
+        name = "".join(token.text for token in arguments[0] if token.text != "#").replace('"', "")
+        yield replace(_bound(name, arguments[1], unit), keywords=keywords)
 
 
 def _keyword(argument: Sequence[Token]) -> Keyword | None:
@@ -381,11 +383,6 @@ def _keyword(argument: Sequence[Token]) -> Keyword | None:
         return None
     default = tuple(words[words.index("=") + 1 :]) if "=" in words else None
     return Keyword(words[at].strip('"'), default)
-
-
-def _literal(argument: Sequence[Token]) -> str:
-    text = "".join(token.text for token in argument if token.text != "#")
-    return text.replace('"', "")
 
 
 def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:

@@ -137,7 +137,7 @@ class RemovedNames:
         name = found.word(at)
         if not self._declared.is_changing(name):
             return None
-        if self._code.index_at(found.starts[at]) is None:
+        if self._code.tokens.index_at(found.starts[at]) is None:
             return None
         scope = self._types.class_of(found.starts[at])
         if scope is None:

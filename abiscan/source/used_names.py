@@ -37,18 +37,12 @@ def lines_of_names(code: Code, others: SourceSet, meant: Callable[[str], str | N
     found: dict[str, dict[int, None]] = {}
     for name, at in (*_qualified(code.text), *_members(code, others)):
         word = meant(name)
-        if word is not None and not _is_tested(code.text, at) and not _is_macro_of(unit, name):
+        if word is None or _TESTED.search(code.text, max(at - _MAX_DIRECTIVE, 0), at):
+            continue
+        # Macros of the project itself are not those of torch.
+        if "::" in name or all(each.macro(name) is None for each in unit):
             found.setdefault(word, {})[bisect_right(ends, at - 1) + 1] = None
     return {word: tuple(sorted(lines)) for word, lines in sorted(found.items())}
-
-
-def _is_tested(text: str, at: int) -> bool:
-    return _TESTED.search(text, max(at - _MAX_DIRECTIVE, 0), at) is not None
-
-
-def _is_macro_of(unit: list[Code], name: str) -> bool:
-    """Whether the file or its includes define a macro of this name."""
-    return "::" not in name and any(each.macro(name) is not None for each in unit)
 
 
 def _members(code: Code, others: SourceSet) -> Iterator[tuple[str, int]]:

@@ -22,7 +22,7 @@ def refine_warp_function(places: Sequence[FlaggedPlace], code: Code, others: Sou
     if not code.path.endswith(".hip"):
         safe |= {name for name in names if not any(name in each.text and _overloads(each, name) for each in unit)}
         own = [each for name in names for each in _overloads(code, name)]
-    indexes = [code.index_at(place.at) for place in places]
+    indexes = [code.tokens.index_at(place.at) for place in places]
     return [
         None if index is None or place.text in safe or any(index in each for each in own) else Refined()
         for place, index in zip(places, indexes, strict=True)

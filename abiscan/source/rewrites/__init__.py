@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from abiscan.source.rewrites.rewrite import RequestedFunction, Rewritten, UnchangedPlace, rewrite_source, stubs_for
-from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
+from abiscan.source.rewrites.rewrite import (
+    REWRITES,
+    STUB_RULE,
+    RequestedFunction,
+    Rewritten,
+    UnchangedPlace,
+    rewrite_source,
+    stubs_for,
+)
 
 __all__ = ["REWRITES", "STUB_RULE", "RequestedFunction", "Rewritten", "UnchangedPlace", "rewrite_source", "stubs_for"]

@@ -25,7 +25,7 @@ def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] |
         plain = re.sub(r"\bconst\b ?| const\b", "", place.text)
         return NotRewritten(f"{place.text} calls const_data_ptr; write {plain}, and so where its class is named")
     close = written.angle_end(index + 1)
-    start = written.object_start(_dot(written, index))
+    start = written.object_start(index)
     if close is None or written.word(close) != "(" or written.word(close + 1) != ")":
         return NotRewritten("it is not called with template arguments alone")
     if start is None:
@@ -43,11 +43,6 @@ def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] |
         edits.append(Edit(written.tokens[start].at, written.tokens[start].at, f"static_cast<const {element}*>("))
         edits.append(Edit(written.end(close + 1), written.end(close + 1), ")"))
     return edits
-
-
-def _dot(written: EditableSource, index: int) -> int:
-    """The index of the `.` or `->` before a member name."""
-    return index - 2 if written.word(index - 1) == "template" else index - 1
 
 
 def _without_const(written: EditableSource, first: int, last: int) -> str | None:

@@ -41,13 +41,18 @@ def module_of_setup(setup: str, source: str, package: str = "") -> str | None:
         source: path of the source.
         package: the package of the modules that the project compiles when it runs.
     """
+    tree = parse_python(setup if len(setup) <= _MAX_SETUP else "")
+    return None if tree is None else _chosen(list(_extensions(tree, package)), source)
+
+
+def parse_python(text: str) -> ast.Module | None:
+    """The syntax tree of a foreign file, which may be invalid or have invalid escapes."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in a foreign file
-            tree = ast.parse(setup if len(setup) <= _MAX_SETUP else "")
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _chosen(list(_extensions(tree, package)), source)
 
 
 def _chosen(made: Sequence[_Module], source: str) -> str | None:
@@ -62,14 +67,14 @@ def _chosen(made: Sequence[_Module], source: str) -> str | None:
 def _extensions(tree: ast.Module, package: str) -> Iterator[_Module]:
     """The calls that make extensions: `CUDAExtension`, a variable with this class, or a function of the file that
     returns one (`make_cuda_ext(name=..., module=..., sources=[...])`)."""
-    strings, classes = _assigned(tree)
+    strings, classes = assigned(tree)
     functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and _makes(each, classes)]
     makers = {each.name: [argument.arg for argument in each.args.args] for each in functions}
     inner = {id(call) for each in ast.walk(tree) if _is_maker(each, makers) for call in ast.walk(each)}
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call) or id(call) in inner:
             continue
-        called = _last_name(call.func)
+        called = last_name(call.func)
         if called in makers or _is_extension(called, classes):
             yield _module_of(call, makers.get(called, ["name"]), strings)
         elif (named := next((each for each in call.keywords if each.arg == _NAME_IN_PACKAGE), None)) is not None:
@@ -78,12 +83,7 @@ def _extensions(tree: ast.Module, package: str) -> Iterator[_Module]:
             yield replace(made, name=f"{package}.{name}" if package and name is not None else None)
 
 
-def strings_assigned(tree: ast.Module) -> dict[str, str]:
-    """Variables with one string value."""
-    return _assigned(tree)[0]
-
-
-def _assigned(tree: ast.Module) -> tuple[dict[str, str], set[str]]:
+def assigned(tree: ast.Module) -> tuple[dict[str, str], set[str]]:
     """Variables with one string value, and variables that are a class of extensions (`extension = CUDAExtension`)."""
     strings: dict[str, str | None] = {}
     classes: set[str] = set()
@@ -93,7 +93,7 @@ def _assigned(tree: ast.Module) -> tuple[dict[str, str], set[str]]:
             text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
             strings[name] = text if strings.get(name, text) == text else None
             chosen = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
-            if any(_is_extension(_last_name(each), classes) for each in chosen):
+            if any(_is_extension(last_name(each), classes) for each in chosen):
                 classes.add(name)
     return {name: text for name, text in strings.items() if text is not None}, classes
 
@@ -102,7 +102,7 @@ def _is_extension(name: str, classes: set[str]) -> bool:
     return name in classes or (name.endswith("Extension") and name != "BuildExtension")
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -110,27 +110,35 @@ def _makes(function: ast.FunctionDef, classes: set[str]) -> bool:
     """Whether a function gives its parameters to an extension: it has a parameter `name` and makes one extension."""
     parameters = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
     calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
-    return "name" in parameters and sum(_is_extension(_last_name(call.func), classes) for call in calls) > 0
+    return "name" in parameters and sum(_is_extension(last_name(call.func), classes) for call in calls) > 0
 
 
 def _is_maker(node: ast.AST, makers: Iterable[str]) -> bool:
     """Whether calls in a node make no extension of this project: the body of a maker, or of a class of extensions."""
     if isinstance(node, ast.ClassDef):
-        return any(_last_name(base).endswith("Extension") for base in node.bases)
+        return any(last_name(base).endswith("Extension") for base in node.bases)
     return isinstance(node, ast.FunctionDef) and node.name in makers
 
 
 def _module_of(call: ast.Call, parameters: Sequence[str], strings: dict[str, str]) -> _Module:
-    named: dict[str | None, ast.expr] = dict(zip(parameters, call.args, strict=False))
-    named |= {each.arg: each.value for each in call.keywords}
+    named = arguments_of(call, parameters)
     name = string_of(named.get("name"), strings)
     package = string_of(named.get("module"), strings) if "module" in named else ""
     whole = None if name is None or package is None else f"{package}.{name}".lstrip(".")
-    values = [each for argument in (*call.args[1:], *named.values()) for each in ast.walk(argument)]
-    sources = [each.value for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    sources = [text for argument in (*call.args[1:], *named.values()) for text in strings_in(argument)]
     # A maker joins them with the directory of the package.
     below = [f"{package.replace('.', '/')}/{each}" for each in sources] if package else []
     return _Module(whole if whole is not None and _NAME.fullmatch(whole) else None, (*sources, *below))
+
+
+def arguments_of(call: ast.Call, parameters: Sequence[str]) -> dict[str | None, ast.expr]:
+    """The arguments of a call by the names of the parameters."""
+    return dict(zip(parameters, call.args, strict=False)) | {each.arg: each.value for each in call.keywords}
+
+
+def strings_in(node: ast.expr) -> list[str]:
+    """All strings in an expression."""
+    return [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
 
 
 def string_of(node: ast.expr | None, strings: dict[str, str]) -> str | None:

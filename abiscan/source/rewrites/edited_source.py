@@ -90,8 +90,8 @@ class EditableSource:
         return angle_end(self.tokens, index, len(self.tokens), MAX_EXPRESSION)
 
     def object_start(self, index: int) -> int | None:
-        """`postfix_start` for the `.` or `->` at `index`."""
-        return postfix_start(self.tokens, self.partner, index)
+        """`postfix_start` for the `.` or `->` before the member named at `index`."""
+        return postfix_start(self.tokens, self.partner, index - 2 if self.word(index - 1) == "template" else index - 1)
 
     def include(self, header: str, before: int) -> list[Edit] | None:
         """Edits that include a header before a character offset: none if the file includes it; None if there is no

@@ -8,7 +8,6 @@ import json
 import keyword
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,7 +15,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from abiscan.model.limits import MAX_SOURCE_FILES
-from abiscan.source.rewrites.built_modules import best_matching, string_of, strings_assigned
+from abiscan.source.rewrites.built_modules import (
+    arguments_of,
+    assigned,
+    best_matching,
+    last_name,
+    parse_python,
+    string_of,
+    strings_in,
+)
 
 _MAX_SIZE = 1 << 20
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv"})
@@ -110,22 +117,15 @@ def _of_python(path: Path) -> Iterator[LoadedModule]:
     module = package if path.stem == "__init__" else f"{package}.{path.stem}".lstrip(".")
     if not all(_is_name(part) for part in module.split(".")):
         return  # a script that no statement imports
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in a foreign file
-            tree = ast.parse(_text(path, "cpp_extension"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_python(_text(path, "cpp_extension"))
+    if tree is None:
         return
-    strings = strings_assigned(tree)
+    strings, _classes = assigned(tree)
     for target, call in _assigned_calls(tree):
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        given: dict[str | None, ast.expr] = dict(zip(("name", "sources"), call.args, strict=False))
-        given |= {each.arg: each.value for each in call.keywords}
+        given = arguments_of(call, ("name", "sources"))
         name = string_of(given.get("name"), strings)
-        if called == "load" and name is not None and "sources" in given:
-            constants = (each.value for each in ast.walk(given["sources"]) if isinstance(each, ast.Constant))
-            sources = tuple(each for each in constants if isinstance(each, str))
-            yield LoadedModule(name, sources, f"from {module} import {target} as _bound")
+        if last_name(call.func) == "load" and name is not None and "sources" in given:
+            yield LoadedModule(name, tuple(strings_in(given["sources"])), f"from {module} import {target} as _bound")
 
 
 def _assigned_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:

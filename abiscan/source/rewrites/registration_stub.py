@@ -174,7 +174,9 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
             condition = f"# The bound function returns {name}, which an operator may not: use {name} as its result.\n"
     if without:
         condition += f"# Left out, with their defaults: {', '.join(without)}.\n"
-    fake = "return None" if result == "None" else _RAISE.format(name=function.name, number=_number_of_fake(result))
+    # A constant for an int beside tensors would stay in the graph.
+    size = ", torch.library.get_ctx().new_dynamic_size() for the int" if re.search(r"\[.*\bint\b", result) else ""
+    fake = "return None" if result == "None" else _RAISE.format(name=function.name, number=size)
     return _TEMPLATE.format(
         condition=condition,
         namespace=namespace,
@@ -207,7 +209,8 @@ def _arguments(signature: PybindSignature, words: Sequence[Keyword]) -> tuple[li
     parameters = signature.parameters
     named = words if len(words) == len(parameters) else (None,) * len(parameters)
     for parameter, word in zip(parameters, named, strict=True):
-        if word is not None and _is_left_out(parameter, word):
+        # torch.library has no type for some parameters, such as enumerations.
+        if word is not None and word.default is not None and _annotation(parameter.type) is None:
             without.append(f"{word.name} ({_text(parameter.type)})")
         else:
             shown = parameter if word is None else replace(parameter, name=word.name)
@@ -226,11 +229,6 @@ def _with_defaults(arguments: Sequence[_Argument]) -> list[str]:
     return texts
 
 
-def _is_left_out(parameter: Parameter, keyword: Keyword) -> bool:
-    """Whether torch.library has no type for a parameter with a default, such as an enumeration."""
-    return keyword.default is not None and _annotation(parameter.type) is None
-
-
 def _mutated(signature: PybindSignature, names: list[str]) -> str:
     """The value of `mutates_args`: the tensors that are non-const references, if all others are const; else unknown."""
     tensors = [(each, name) for each, name in zip(signature.parameters, names, strict=True) if "Tensor" in each.type]
@@ -239,7 +237,7 @@ def _mutated(signature: PybindSignature, names: list[str]) -> str:
     written = _written(signature, names)
     if any(not each.const and "&" not in each.type for each, _name in tensors):
         return '"unknown"'  # a copied tensor shares its data
-    if written and not _returns_nothing(signature):
+    if written and signature.result[-1:] != ("void",):
         return '"unknown"'
     return "{" + ", ".join(f'"{name}"' for name in written) + "}" if written else "()"
 
@@ -284,15 +282,6 @@ def _text(words: tuple[str, ...]) -> str:
     """A type for a comment of one line, at most 80 characters."""
     known = (word for word in words if word.isprintable())
     return re.sub(r" ?(::|<|\() ?| (?=[>,*&)])", r"\1", " ".join(known))[:80]
-
-
-def _number_of_fake(result: str) -> str:
-    """What a fake function returns for an int beside tensors: a constant would stay in the graph."""
-    return ", torch.library.get_ctx().new_dynamic_size() for the int" if re.search(r"\[.*\bint\b", result) else ""
-
-
-def _returns_nothing(signature: PybindSignature) -> bool:
-    return signature.result[-1:] == ("void",)
 
 
 # torch.compile raises for any other result of an operator that writes to an argument, as with "unknown": "custom

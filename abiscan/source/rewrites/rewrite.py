@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -13,10 +13,27 @@ from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.match import SourceRules, places_in
 from abiscan.source.pybind_functions import pybind_functions
+from abiscan.source.rewrites.accessors import const_data_ptr, packed_accessor, tensor_data, type_properties
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten, edited
+from abiscan.source.rewrites.error_macros import error_macro
+from abiscan.source.rewrites.read_only_load import read_only_load
 from abiscan.source.rewrites.registration_stub import BoundModule, registration_stub, why_unregistered
-from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
+from abiscan.source.rewrites.successors import successor
 from abiscan.source.source_set import SourceSet
+
+# Rule -> function from a place to edits, or the reason why there are none.
+REWRITES: Mapping[str, Callable[[FlaggedPlace, EditableSource], list[Edit] | NotRewritten]] = {
+    "const-data-ptr": const_data_ptr,
+    "deprecated-type-properties": type_properties,
+    "half-intrinsic": read_only_load,
+    "packed-accessor": packed_accessor,
+    "removed-macros": error_macro,
+    "removed-name": successor,
+    "tensor-data": tensor_data,
+    "thc-api": successor,
+}
+# The rule whose rewrite is a new file.
+STUB_RULE = "op-not-registered"
 
 
 class UnchangedPlace(Struct, frozen=True):

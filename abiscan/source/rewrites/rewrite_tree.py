@@ -12,8 +12,7 @@ from abiscan.rules import load_rules
 from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.loaded_modules import LoadedModules
-from abiscan.source.rewrites.rewrite import RequestedFunction, Rewritten, rewrite_source, stubs_for
-from abiscan.source.rewrites.rewrite_table import STUB_RULE
+from abiscan.source.rewrites.rewrite import STUB_RULE, RequestedFunction, Rewritten, rewrite_source, stubs_for
 
 
 def rewrite_tree(

@@ -34,7 +34,7 @@ def _member(write: str, place: FlaggedPlace, written: EditableSource) -> list[Ed
     """`x.data<T>()` to `static_cast<T*>(x.mutable_data())`."""
     index = written.index(place.at)
     close = written.angle_end(index + 1) or index + 1
-    start = written.object_start(index - 2 if written.word(index - 1) == "template" else index - 1)
+    start = written.object_start(index)
     if start is None or written.word(close) != "(" or written.word(close + 1) != ")":
         return NotRewritten("it is not called without arguments")
     head, tail = write.replace("{type}", written.between(index + 2, close - 1) if close > index + 1 else "").split(
