@@ -22,7 +22,8 @@ from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import owner_of
-from abiscan.ownership.vendors import is_header_only
+from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import is_header_only, vendor_of
 from abiscan.releases.build import SymbolHistory, ranges_of
 from abiscan.releases.omission import Omission, has_torch_scope, omission
 from abiscan.releases.pythons import installable
@@ -74,6 +75,13 @@ class MissingName:
         """The readable name, truncated."""
         text = self.reference.spelled_as or (self.cxx.display if self.cxx is not None else self.name)
         return text if len(text) <= 200 else text[:200] + "..."
+
+    @property
+    def vendor(self) -> Vendor | None:
+        """The library with C names like this one; a framework only for a symbol that may be of macOS."""
+        vendor = vendor_of(self.name)
+        of_macos = self.system is OperatingSystem.MACOS or self.reference.bare
+        return None if vendor is not None and vendor.framework and not of_macos else vendor
 
     @property
     def namespace(self) -> str | None:

@@ -28,6 +28,7 @@ class Vendor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         every_cuda: whether the number is the same for every release of CUDA.
         has_versions: whether all of its symbols have a version, its soname.
         has_plugin: whether its accelerator has a plug-in for torch.
+        framework: whether it is a framework of macOS.
     """
 
     library: str
@@ -47,6 +48,7 @@ class Vendor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     every_cuda: bool = False
     has_versions: bool = False
     has_plugin: bool = False
+    framework: bool = False
 
     @property
     def cuda(self) -> bool:

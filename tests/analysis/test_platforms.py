@@ -146,6 +146,16 @@ def test_a_label_that_no_build_of_the_platform_has_is_not_replaced_by_another(tm
     assert any("torch 2.8.0+cu999 for x86_64 is not in the release index" in note for note in linux.notes)
 
 
+def test_a_class_of_a_framework_that_a_file_does_not_link(fixtures_dir: Path, tmp_path: Path) -> None:
+    """Metal's classes begin with MTL. dyld searches all loaded libraries for an import that names none."""
+    old, new = b"__ZN2at6TensorD1Ev", b"_OBJC_CLASS_$_MTLD"
+    file = tmp_path / "_C.cpython-311-darwin.so"
+    file.write_bytes((fixtures_dir / "macos" / "flat-namespace.so").read_bytes().replace(old, new))
+    (found,) = scan([str(file)], options()).artifacts
+    note = "not linked: Metal, which exports OBJC_CLASS_$_MTLD; link it with -framework Metal"
+    assert note in found.notes
+
+
 def test_what_is_not_checked_of_a_file_that_loads_is_said() -> None:
     """As docs/explanation/platforms.md has it."""
     (found,) = scan([str(FIXTURES / "demo/_C.cp311-win_amd64.pyd")], options("2.8.0")).artifacts

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from abiscan.analysis.file_record import FileRecord
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import LoaderOutcome, LoaderStop
-from abiscan.model.platforms import system_of
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import is_version
@@ -16,7 +16,7 @@ from abiscan.model.words import shortened
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.torch_names import is_torch_library
-from abiscan.ownership.vendors import other_version_provided
+from abiscan.ownership.vendors import other_version_provided, vendor_of
 
 
 def write_notes(record: FileRecord) -> None:
@@ -94,6 +94,15 @@ def _on_torch(record: FileRecord, undecided: Sequence[CheckedImport]) -> Iterato
         )
 
 
+def _frameworks(names: Sequence[str], needed: Sequence[str]) -> Iterator[str]:
+    """The frameworks of macOS that export undecided imports and that the file does not link."""
+    files = {library.rpartition("/")[2] for library in needed}
+    for vendor in dict.fromkeys(map(vendor_of, names)):
+        if vendor is not None and vendor.framework and files.isdisjoint((vendor.library, *vendor.files)):
+            of_it = shortened([name for name in names if vendor_of(name) is vendor])
+            yield f"not linked: {vendor.product}, which exports {of_it}; link it with -framework {vendor.library}"
+
+
 def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Iterator[str]:
     """Where undecided imports may come from, and the libraries that were not found."""
     torch, package, unfit = record.torch, record.package_scope, record.unfit_libraries
@@ -111,6 +120,8 @@ def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Ite
         called = [each.demangled or each.name for each in record.imports if each.name in late]
         yield f"loads lazily: {len(late)} symbol{'s' * (len(late) > 1)} unresolved until called: {shortened(called)}"
     own = [b.name for b in undecided if b.owner in (Owner.OTHER, Owner.SELF) and b.name not in late]
+    if system_of(record.facts.machine) is OperatingSystem.MACOS:
+        yield from _frameworks(own, record.facts.needed)
     if own and not absent and not package.absent and not record.concerns_torch:
         yield f"not exported by its package, maybe by the program that loads it: {shortened(own)}"
     if package.absent and not absent and own:

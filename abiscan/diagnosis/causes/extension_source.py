@@ -21,7 +21,7 @@ from abiscan.model.module_name import module_name
 from abiscan.ownership import torch_names
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
-from abiscan.ownership.vendors import is_header_only, vendor_of, vendor_of_library
+from abiscan.ownership.vendors import is_header_only, vendor_of_library
 
 _WORD = r"[a-z]+|\d+"
 # Words in file names that do not identify a project.
@@ -47,7 +47,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.is_torch_name or is_python_name(missing.name) or is_symbol_version(missing.name):
         return
     if missing.cxx is None:
-        if missing.name_kind in (NameKind.C, NameKind.MACHO) and vendor_of(missing.name) is None:
+        if missing.name_kind in (NameKind.C, NameKind.MACHO) and missing.vendor is None:
             yield from _c_name(missing)
         return
     if missing.file.is_torch_itself:

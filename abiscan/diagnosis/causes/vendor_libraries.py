@@ -45,7 +45,7 @@ def causes(missing: MissingName) -> Candidates:
         yield from cxx_abi_causes(missing)
         return
     vendor = vendor_of_library(missing.reference.library) if missing.reference.library is not None else None
-    vendor = vendor or vendor_of(missing.name) or _vendor_despite_lost_underscore(missing)
+    vendor = vendor or missing.vendor or _vendor_despite_lost_underscore(missing)
     if vendor is None or missing.name.startswith(_LINKED_BINARY):
         return
     if vendor.library == "nccl" and missing.file.facts is None and _OF_HIP in missing.file.base_name:
@@ -87,7 +87,7 @@ def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
         yield from _not_linked(missing, vendor, 0.5)
     else:
         yield from _not_linked(missing, vendor, 0.8)
-        if not is_read:
+        if not is_read and not (vendor.framework and missing.reference.link_time):
             yield from _other_copy(missing, vendor, 0.45)
 
 
@@ -262,7 +262,9 @@ _OF_JIT: Final = "torch_extensions/"
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidates:
-    flags = f"-l{vendor.library}"
+    flags = f"-framework {vendor.library}" if vendor.framework else f"-l{vendor.library}"
+    if missing.reference.macos and vendor.library in _BLAS and not missing.name.startswith("LAPACKE_"):
+        flags = "-framework Accelerate"
     if missing.reference.link_time and is_on_windows(missing):
         flags = f"{vendor.library}.lib"
         if vendor.cuda:
@@ -290,7 +292,14 @@ def _other_copy(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     product = vendor.product
     commands = {"product": product, "brief": product.split(" (")[0]}
     openmp = _is_openmp_of_macos(missing, vendor)
-    yield from row_causes("copy-of-other-release", missing, score=score, commands=commands, openmp_of_macos=openmp)
+    yield from row_causes(
+        "copy-of-other-release",
+        missing,
+        score=score,
+        commands=commands,
+        openmp_of_macos=openmp,
+        framework=vendor.framework,
+    )
 
 
 def _is_openmp_of_macos(missing: MissingName, vendor: Vendor) -> bool:
