@@ -313,6 +313,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
         cmake: its name in CMake's find_package, if that is not `id`, in upper or lower case.
         first: the way that comes before any package, such as a submodule.
         jetson: how it is installed on a Jetson, where that is another way.
+        nix: its attribute in nixpkgs, with the output that has the file.
         note: what else to do, or another way.
     """
 
@@ -330,6 +331,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     cmake: str = ""
     first: str = ""
     jetson: str = ""
+    nix: str = ""
     note: str = ""
 
 

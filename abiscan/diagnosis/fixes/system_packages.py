@@ -12,6 +12,8 @@ from abiscan.diagnosis.catalogue.package_row import SystemLibrary, VersionedLibr
 _SONAME = r"(?P<stem>lib[\w+.-]*?)\.so(?:\.(?P<version>(?P<major>\d+)[\d.]*))?"
 _DYLIB = r"(?P<stem>lib[\w+-]+?)(?:\.[\d.]+)?\.dylib"
 _CONDA = "conda install -c conda-forge"
+# https://github.com/nix-community/nix-index-database (read 2026-11-28).
+_NIX_LOCATE = "nix --extra-experimental-features 'nix-command flakes' run github:nix-community/nix-index-database"
 
 
 def library_of_file(name: str) -> SystemLibrary | None:
@@ -55,18 +57,21 @@ def library_of_cmake(package: str) -> SystemLibrary | None:
     return max(named, key=lambda row: row.cmake.lower() == name, default=None)
 
 
-def install_file(name: str, *, jetson: bool = False) -> tuple[str, ...]:
+def install_file(name: str, *, jetson: bool = False, system: str = "") -> tuple[str, ...]:
     """The commands that install the library with this file, the best first.
 
     For a file that the catalogue does not have, the commands that look for its package.
 
     Args:
         jetson: the machine is a Jetson.
+        system: as in `LogFacts`; Debian and Fedora if it is empty.
     """
     row = library_of_file(name)
     if jetson and row is not None and row.jetson:
         return (row.jetson,)
     macos = name.endswith(".dylib")
+    if ".so." in name and (row is None or row.apt) and (of_system := _of_system(name, row, system)):
+        return (*of_system, *(_beside_system(row) if row is not None else ()))
     if row is None:
         search = f"apt-get install -y apt-file && apt-file update && apt-file search {name}"
         other = f"  # its package in Debian, Ubuntu; Fedora: dnf provides '*/{name}'"
@@ -85,6 +90,35 @@ def install_file(name: str, *, jetson: bool = False) -> tuple[str, ...]:
     found = re.fullmatch(_SONAME, name)
     major = None if found is None else found["major"]
     return _ways(row, row.apt, row.dnf, row.pip, major)
+
+
+def _beside_system(row: SystemLibrary) -> tuple[str, ...]:
+    return tuple(filter(None, (f"or: {_CONDA} {row.conda}" if row.conda else "", row.note)))
+
+
+def _of_system(name: str, row: SystemLibrary | None, system: str) -> tuple[str, ...]:
+    """The commands of a package manager other than Debian's for the library with a file; empty for Debian's.
+
+    The packages of Fedora and SUSE provide `libz.so.1()(64bit)`. NixOS has no folder that the loader searches."""
+    match system:
+        case "nixos":
+            found = "PACKAGE" if row is None or not row.nix else row.nix
+            locate = f"{_NIX_LOCATE} lib/{name}  # prints its package"
+            folder = f"$(nix-build '<nixpkgs>' -A {found} --no-out-link)/lib"
+            library_path = f'export LD_LIBRARY_PATH="{folder}:$LD_LIBRARY_PATH"'
+            loader = (
+                "or, for a Python that is not of Nix (uv, conda), in configuration.nix: programs.nix-ld.enable = true; "
+                f"programs.nix-ld.libraries = [ pkgs.{found} ];  # then: sudo nixos-rebuild switch"
+            )
+            return (*([locate] if found == "PACKAGE" else []), library_path, loader)
+        case "arch":
+            return (f"sudo pacman -Fy && pacman -F {name}  # prints its package; then: sudo pacman -S PACKAGE",)
+        case "suse":
+            return (f"sudo zypper install '{name}()(64bit)'",)
+        case "fedora":
+            package = f"'{name}()(64bit)'" if row is None or not row.dnf or "{" in row.dnf else row.dnf
+            return (f"sudo dnf install {package}  # yum, where there is no dnf",)
+    return ()
 
 
 def install_headers(row: SystemLibrary, platform: str = "linux_x86_64") -> tuple[str, ...]:

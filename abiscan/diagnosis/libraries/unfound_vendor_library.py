@@ -64,6 +64,10 @@ def _of_system(name: str, vendor: Vendor | None) -> SystemLibrary | None:
     return library_of_file(name) if safe(name, "") and not (vendor is not None and vendor.conda) else None
 
 
+def _install(name: str, missing: MissingName) -> tuple[str, ...]:
+    return install_file(name, jetson=missing.log.is_jetson, system=missing.log.system)
+
+
 def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple[tuple[str, ...], str]:
     """What the library is part of, as a sentence if that is known, and how to install it."""
     shows = "; `otool -L FILE` prints the path that the file expects." if name.endswith(".dylib") else ""
@@ -71,7 +75,7 @@ def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple
         shows = ", and put its folder on PATH."
     fix = f"Install the package that provides {safe(name, 'it')}{shows}"
     if (system := _of_system(name, vendor)) is not None:
-        return (f"It is part of {system.product}.",), "\n".join(install_file(name, jetson=missing.log.is_jetson))
+        return (f"It is part of {system.product}.",), "\n".join(_install(name, missing))
     if vendor is not None:
         of_vendor = f"pip install {vendor.distribution}" if vendor.distribution else ""
         return (f"It is part of {vendor.product}.",), of_vendor or (_of_conda(name, vendor) if vendor.conda else fix)
@@ -84,9 +88,10 @@ def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple
     if (package := package_of_file(name)) is not None:
         product = f"{name} is part of {package.name}. Not every release and build of it has this file."
         return (product,), "\n".join(package_commands.install(package, missing)) or fix
-    if safe(name, "") and (search := install_file(name, jetson=missing.log.is_jetson)):
+    if safe(name, "") and (search := _install(name, missing)):
         stem = _stem(name)
-        fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
+        ways = "\n".join(search)
+        fix = f"{ways}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     return (), fix
 
 
