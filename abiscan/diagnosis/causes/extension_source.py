@@ -55,6 +55,8 @@ def causes(missing: MissingName) -> Candidates:
     if missing.namespace in STANDARD_SCOPES:
         return
     vendor = vendor_of_library(missing.file.file_name) if missing.file.facts is None else None
+    if vendor is not None and vendor.cuda:
+        return  # of `vendor_libraries`
     if vendor is not None and vendor.owner is Owner.HIP:
         file, path = missing.file.file_name, missing.file.path
         yield from row_causes("library-of-rocm-lacks-part", missing, symbol=missing.shown, file=file, path=path)

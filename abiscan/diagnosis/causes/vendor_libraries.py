@@ -14,6 +14,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
+from abiscan.ownership.names import STANDARD_SCOPES
 from abiscan.ownership.vendor_row import Vendor
 from abiscan.ownership.vendors import cuda_in_name, vendor_of, vendor_of_library
 
@@ -27,7 +28,10 @@ _OF_HIP = "_hip."
 def causes(missing: MissingName) -> Candidates:
     """For a C symbol of a known library, any symbol with a versioned reference to one, and std::filesystem."""
     if missing.cxx is not None and missing.reference.library is None:
-        if missing.reference.version is None:
+        of_product = not missing.is_torch_name and missing.namespace not in STANDARD_SCOPES
+        if of_product and missing.file.facts is None and _is_of_cuda(missing):
+            yield from _part_of_cuda(missing)
+        elif missing.reference.version is None:
             yield from cxx_runtime_causes(missing)
         return
     if missing.is_torch_name:
@@ -159,6 +163,19 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         )
         fix = torch_fixes.gpu_build(missing)
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
+
+
+def _part_of_cuda(missing: MissingName) -> Candidates:
+    """A C++ symbol that a library of CUDA needs: only another library of the same product has it."""
+    from abiscan.diagnosis.fixes.cuda_library_fixes import replace_cuda_library
+
+    vendor = vendor_of_library(missing.file.file_name)
+    assert vendor is not None
+    text = (
+        f"{missing.file.file_name} is part of {vendor.product}. It needs {missing.shown}, which a library of the same "
+        f"release defines: the copy of that library that is loaded is of another release."
+    )
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.85, (text,), partial(replace_cuda_library, missing, vendor))
 
 
 def _evidence_on_cuda(missing: MissingName, vendor: Vendor) -> tuple[float, bool, *tuple[str, ...]]:

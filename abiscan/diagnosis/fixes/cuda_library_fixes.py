@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes
-from abiscan.diagnosis.fixes.cuda_releases import exported_since
+from abiscan.diagnosis.fixes.cuda_releases import exported_since, is_in_no_known_release
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
@@ -51,6 +51,8 @@ def replace_cuda_library(missing: MissingName, vendor: Vendor) -> str:
         installed = f"{_build_with_its_nvcc(missing, since)}\nor: {installed}"
         if since is not None:
             return f"{installed}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"
+    if missing.file.facts is None and may_be_built and is_in_no_known_release(missing, vendor):
+        installed = f"{_build_with_its_nvcc(missing, None)}\nor: {installed}"
     if not vendor.distribution:
         return installed
     both = _of_two_releases(missing, vendor)

@@ -49,6 +49,12 @@ def release_evidence(missing: MissingName, vendor: Vendor) -> ReleaseEvidence | 
     return ReleaseEvidence(f"Of the known releases ({every}), {counted} {spans} exports it.", mismatch=0.78)
 
 
+def is_in_no_known_release(missing: MissingName, vendor: Vendor) -> bool:
+    """Whether no known CUDA release exports a symbol, as one that nvcc of CUDA 10.0 or older calls."""
+    found = None if vendor.library in ("cuda", "nccl") else exporting(vendor.library, missing.name)
+    return found is not None and bool(found.known) and not found.having
+
+
 def exported_since(missing: MissingName, vendor: Vendor) -> str | None:
     """The CUDA release from which on all known ones export a symbol (`12.8`); None if the oldest one does, if a later
     one does not, or if nothing is known."""

@@ -165,7 +165,12 @@ def _of_toolkit(library: CudaLibrary, evidence: tuple[str, ...], by_torch: bool)
     elif (major := _part_of_cudnn(library)) is not None:
         commands = {"itself": install_itself(library), "library": safe(library.name, "FILE"), "major": major}
         yield from row_causes(
-            "part-of-cudnn-elsewhere", missing, evidence=evidence, commands=commands, part=library.name
+            "part-of-cudnn-elsewhere",
+            missing,
+            evidence=evidence,
+            commands=commands,
+            part=library.name,
+            wsl=missing.log.is_wsl,
         )
         score = min(score, 0.7)
     yield from _absent_or_other(library, evidence, score, absent, by_torch)
