@@ -131,7 +131,7 @@ def companion_build(values: Values, missing: MissingName) -> str | None:
 def reinstall_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
     (value `torch_cuda`); None if it is not in the package catalogue."""
-    package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    package = package_commands.find_package(missing, _project_of(values))
     if package is None and missing.log.project:
         package = package_commands.find_package(missing, missing.log.project)
     package = package or load_packages.package_of_file(values.get("name") or values.get("file", ""))
@@ -143,6 +143,10 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     groups = _packages_together(" ".join(names), missing) or ([] if package is None else [[package]])
     ways = (package_commands.install(first, missing, variant=variant, others=others) for first, *others in groups)
     return "\n".join(chain.from_iterable(ways)) or None
+
+
+def _project_of(values: Values) -> str | None:
+    return values.get("project") or values.get("crashing") or values.get("needed_by")
 
 
 def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:
@@ -242,6 +246,16 @@ def wheel_of_package(values: Values, missing: MissingName) -> bool:
     package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
     return bool(has_both) and "--no-build-isolation" not in (reinstall_package(values, missing) or "")
+
+
+def published_wheel(values: Values, missing: MissingName) -> bool:
+    """Whether the first way of `reinstall_package` is a wheel, which needs no compiler."""
+    package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
+    if package is None or not (package.wheels or package.cuda):
+        return False
+    first = (reinstall_package(values, missing) or "").partition("\n")[0]
+    is_built = "--no-build-isolation" in first and "published wheel" not in first
+    return first.startswith(("pip install", "python -m pip install", "conda install")) and not is_built
 
 
 def build_for_torch(values: Values, missing: MissingName) -> str | None:

@@ -287,15 +287,15 @@ def reinstall(missing: MissingName) -> tuple[str, ...]:
     ways = () if known is None else package_commands.install(known, missing)
     if known is not None and missing.log.built_packages and ways == (build_commands.build(known, missing),):
         return (rebuild(missing), *check_others(missing))
-    if ways and known is not None and known.optional and missing.file.path:
-        return (*ways, f"or, where the program does not need it: {uninstall(known)}")
+    needless = known is not None and known.optional and missing.file.path
+    without_it = (f"or, where the program does not need it: {uninstall(known)}",) if known and needless else ()
     if ways:
-        return ways
+        return (*ways, *without_it)
     in_tree = package_commands.find_package(missing) if is_in_source_tree(missing) else None
     without = None if in_tree is None else package_commands.without_file(in_tree, missing)
     release = other_release(missing) if without is None else f"with only the wheel: {without}"
     command = rebuild(missing)
-    return (command,) if release is None else (command, f"or: {release}")
+    return (command, *without_it) if release is None else (command, f"or: {release}", *without_it)
 
 
 def uninstall(package: Package) -> str:

@@ -39,7 +39,7 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
     known file."""
     name, package = values["name"], values.get("package")
     if package is not None:
-        if not is_compiled_module(name):
+        if not (is_compiled_module(name) or is_file_of_package(f"{package}.{name}")):
             return None
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
