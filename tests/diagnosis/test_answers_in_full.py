@@ -251,13 +251,15 @@ def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseInde
     [
         ("vllm _C.abi3.so: undefined symbol: _ZNK3c1010TensorImpl15incref_pyobjectEv", "vllm=="),
         ("detectron2 _C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "facebookresearch/detectron2.git"),
+        ("/lib64/libm.so.6: version `GLIBC_2.29' not found torch_sparse", "--no-binary torch-sparse torch-sparse"),
         ("detectron2: /opt/x/_C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "in the source directory of _C"),
     ],
 )
 def test_a_module_named_as_in_any_package_is_of_the_package_that_the_text_names(
     text: str, command: str, index: ReleaseIndex
 ) -> None:
-    """The catalogue of packages has how each is installed; a path is that of a file of any package."""
+    """The catalogue of packages has how each is installed; a path is that of a file of any package. A message cut before
+    the file that needs a version has none."""
     (subject,) = _ask(text, index)
     assert command in subject.causes[0].fix
 
@@ -290,3 +292,11 @@ def test_a_package_released_with_torch_that_lacks_a_library(
     """torch/_ops.py loads the libraries of operators for other packages."""
     (subject,) = _ask(text.replace("{package}", package), index)
     assert (f'"{package}==' in subject.causes[0].fix) is is_named
+
+
+@pytest.mark.parametrize("text", ["docker build: {}", "#12 34.5 {}", "{}"])
+def test_no_gpu_is_passed_to_the_build_of_an_image(text: str, index: ReleaseIndex) -> None:
+    """https://docs.docker.com/reference/cli/docker/buildx/build has no --gpus."""
+    (subject,) = _ask(text.format("libcuda.so.1: cannot open shared object file: No such file or directory"), index)
+    assert subject.causes[0].fix.startswith("RUN ln -sf libcuda.so") is (text != "{}")
+    assert "--gpus all" in subject.causes[0].fix

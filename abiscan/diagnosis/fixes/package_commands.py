@@ -98,11 +98,11 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
 
 
 def _package_of_text(missing: MissingName) -> Package | None:
-    """The package that a text is about, if a name of torch or of CUDA is missing."""
+    """The package that a text is about, if a name of torch or of CUDA, or a version of a system library, is missing."""
     log, project = missing.log, missing.log.project
     if not missing.is_torch_name and not is_torch_library(missing.name):
         vendor = vendor_of_library(missing.name)
-        if vendor is None or not vendor.cuda:
+        if (vendor is None or not vendor.cuda) and missing.name != missing.reference.version:
             return None
         if not project or project in companions.COMPANIONS:  # which texts name beside torch
             project = log.failing_companion

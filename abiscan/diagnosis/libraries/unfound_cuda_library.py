@@ -79,6 +79,7 @@ def causes_for_cuda(
             unversioned=name.endswith(".so"),
             wsl=missing.log.is_wsl,
             jetson=missing.log.is_jetson,
+            image_build=missing.log.is_image_build,
         )
     else:
         yield from _of_toolkit(library, evidence, by_torch)
