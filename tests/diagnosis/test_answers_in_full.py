@@ -258,8 +258,8 @@ def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseInde
 def test_a_module_named_as_in_any_package_is_of_the_package_that_the_text_names(
     text: str, command: str, index: ReleaseIndex
 ) -> None:
-    """The catalogue of packages has how each is installed; a path is that of a file of any package. A message cut before
-    the file that needs a version has none."""
+    """The catalogue of packages has how each is installed; a path is that of a file of any package. A message that is
+    cut before the file that needs a version has none."""
     (subject,) = _ask(text, index)
     assert command in subject.causes[0].fix
 

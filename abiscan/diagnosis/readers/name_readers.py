@@ -167,7 +167,7 @@ _NAMED_BEHIND = re.compile(
     r"(?:ared object file)?[:\uff1a\s]{1,3}([\w+/-][\w.+/-]{0,255}?\.so(?:\.\d{1,8}){0,4})(?![\w.])", re.ASCII
 )
 
-
+_OF_EXCEPTION = re.compile(r"(?:Error|Exception|Warning)$")
 # Words of a language without spaces, before the name of a file.
 _IN_SENTENCE = re.compile(r"^[^\x00-\x7f]+(?=lib|/)")
 
@@ -178,7 +178,7 @@ def unopened_library(hit: Hit, _values: Values) -> Values | None:
     # The R package torch prints `FILE - MESSAGE`.
     name = path_before(before.rpartition(" - ")[2]) or path_before(before) or _last_word(before)
     name = _IN_SENTENCE.sub("", name or "")
-    if name and "." not in name and not name.isascii():
+    if name and "." not in name and (not name.isascii() or _OF_EXCEPTION.search(name)):
         behind = _NAMED_BEHIND.match(hit.rest)
         name = "" if behind is None else behind[1]
     if not name or "torch_extensions/" in name:  # `cpp-extension-not-built`
