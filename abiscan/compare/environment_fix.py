@@ -26,7 +26,14 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.inputs.distributions import Distribution
-from abiscan.model.environment_report import EnvironmentFix, FixConflict, PackageOutcome, PackageState, on_releases
+from abiscan.model.environment_report import (
+    EnvironmentFix,
+    FixConflict,
+    PackageOutcome,
+    PackageState,
+    ProblemKind,
+    on_releases,
+)
 from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.target import TorchBuild, TorchKind
@@ -165,7 +172,8 @@ def _candidates(inspected: InspectedEnvironment) -> list[_Candidate]:
 
 def _repair(inspected: InspectedEnvironment) -> str:
     """Arguments that install what the installed torch requires, if it cannot be imported."""
-    repairs = inspected.torch_fails and inspected.source_build is None
+    commands = (each.command for each in inspected.problems if each.kind is ProblemKind.TORCH_FAILS)
+    repairs = any(command.startswith(inspected.pip) for command in commands)
     return f"torch=={(inspected.torch or '').partition('+')[0]}" if repairs else ""
 
 

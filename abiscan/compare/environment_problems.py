@@ -47,11 +47,14 @@ def torch_problems(
             yield Problem(ProblemKind.DAMAGED_TORCH, text)
 
 
-def failing_torch(failure: str | None, version: str, pip: str, source_build: TorchBuild | None) -> Iterator[Problem]:
-    """The torch cannot be imported; `failure` is the loader's error. No command installs a source build."""
+def failing_torch(
+    failure: str | None, version: str, pip: str, source_build: TorchBuild | None, strangers: Sequence[str] = ()
+) -> Iterator[Problem]:
+    """The torch cannot be imported; `failure` is the loader's error, `strangers` are libraries that are loaded in place
+    of those of torch. No command installs a source build."""
     if failure is not None:
         command = "" if source_build is not None else f"{pip} torch=={version.partition('+')[0]}"
-        yield Problem(ProblemKind.TORCH_FAILS, failure, command)
+        yield Problem(ProblemKind.TORCH_FAILS, failure, "unset LD_LIBRARY_PATH LD_PRELOAD" if strangers else command)
 
 
 def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:

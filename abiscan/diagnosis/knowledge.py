@@ -61,6 +61,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         no_variant_loads: no known build of the target's version loads the file, so another variant of it is no fix.
         pythons: the CPythons that the file is for, if they override the environment's. `pythons_because`: source of
             that.
+        strangers: libraries that are loaded in place of those of the target (`LoaderPrediction.strangers`).
         machine: architecture of the builds, as in `SharedObject.machine`.
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
         from_source: whether torch was built from source, according to a text or the caller.
@@ -79,6 +80,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     no_variant_loads: bool = False
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""
+    strangers: tuple[str, ...] = ()
     cxx11_abi: bool | None = None
     from_source: bool = False
     log: LogFacts = LogFacts()

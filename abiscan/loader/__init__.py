@@ -150,6 +150,11 @@ class Loader:
         process = None if self._builder is None else self._process(modules=False)
         return None if process is None or process.torch_stop is None else process.torch_failure
 
+    @property
+    def strangers(self) -> tuple[str, ...]:
+        """The libraries that are loaded in place of those of torch (`LoaderPrediction.strangers`)."""
+        return () if self._builder is None else self._process(modules=False).strangers
+
     def find(self, soname: str) -> tuple[str, ElfFile] | None:
         """The library with a soname in this process: a loaded one, or else the result of the library search."""
         if self._builder is None:

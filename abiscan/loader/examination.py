@@ -101,7 +101,7 @@ class Examination:
         """Predict the outcome with the loader's own message."""
         process = self.process
         if process.torch_stop is not None:
-            return LoaderPrediction(LoaderOutcome.FAILS, process.torch_stop, torch_fails=True)
+            return LoaderPrediction(LoaderOutcome.FAILS, process.torch_stop, None, True, process.strangers)
         if process.torch_failure is not None:
             return _unknown(process.torch_failure)
         closure = self.closure

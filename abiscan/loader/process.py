@@ -43,6 +43,7 @@ class Process(Struct):
         torch_failure: why `import torch` fails in the model, as a sentence; None if it does not.
         torch_stop: the loader's stop in `import torch`, if it is certain.
         torch: the objects loaded by importing torch, without those of extension modules.
+        strangers: paths of libraries that are loaded in place of those of torch with the same names.
         stack_is_executable: whether some object requires an executable stack.
         started: number of objects before main.
         lookups: lookups of the relocations of libraries that several files of a run may load.
@@ -59,6 +60,7 @@ class Process(Struct):
     torch_failure: str | None = None
     torch_stop: LoaderStop | None = None
     torch: list[LinkMap] = field(default_factory=list)
+    strangers: tuple[str, ...] = ()
     stack_is_executable: bool = False
     started: int = 0
     lookups: dict[ElfFile, list[Lookup]] = field(default_factory=dict)
@@ -143,6 +145,7 @@ class ProcessBuilder:
                 if isinstance(reason, LoadFailure) and not preloads.has_rocm_init(self._torch):
                     process.torch_stop = reason.stop
                 self._map_available_libraries(process, self._torch)
+            process.strangers = self._strangers(process, self._torch)
             process.torch = process.namespace.maps[first:]
             if modules:
                 self._import_numpy(process)
@@ -214,7 +217,18 @@ class ProcessBuilder:
                 raise LoadFailure(LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail=name))
         if self._disk.exists(preloads.global_dependencies(torch)):
             self._load_global_dependencies(process, torch)
-        self._dlopen(process, torch.extension)
+        closure = self._dlopen(process, torch.extension)
+        if self._settings.library_path or self._settings.preload:
+            from abiscan.loader.mixed_torches import check_imported
+
+            is_mixed = bool(self._strangers(process, torch))
+            check_imported(process.namespace, process.started, self.linker, closure, bind_all=is_mixed)
+
+    def _strangers(self, process: Process, torch: InstalledTorch) -> tuple[str, ...]:
+        """Libraries that LD_LIBRARY_PATH or LD_PRELOAD puts in place of those of torch."""
+        own, names = set(map(self._disk.real, torch.libraries)), torch.sonames
+        found = (each.name for each in process.namespace if os.path.basename(each.name) in names)
+        return tuple(name for name in found if self._disk.real(os.path.join(self._settings.cwd, name)) not in own)
 
     def _map_available_libraries(self, process: Process, torch: InstalledTorch) -> None:
         """Map the libraries of a torch that cannot be imported, without their missing dependencies: imports from them

@@ -86,7 +86,7 @@ def _broken_library(record: FileRecord) -> str | None:
     that the file does not load although its own symbols resolve. The library at which the loader stops; else one of its
     package."""
     stop, torch = record.loader.stop, record.torch
-    if stop is not None and stop.symbol is not None and stop.object != record.load_path:
+    if stop is not None and stop.symbol and stop.object != record.load_path and not record.loader.torch_fails:
         owner = owner_of(stop.symbol)
         if owner in (Owner.TORCH, Owner.PYTHON) or record.context.index.history(stop.symbol, record.facts.machine):
             return stop.object

@@ -41,6 +41,7 @@ def find_causes(record: FileRecord) -> None:
             target_is_assumed=target.of_file.part.source is TargetSource.NEWEST_KNOWN,
             loads_on=_installable_releases(record),
             no_variant_loads=matrix is not None and torch is not None and _fails_on(matrix, torch.target.version),
+            strangers=record.loader.strangers,
             pythons=target.pythons or target.possible,
             pythons_because=python.detected_from if python is not None else "none is declared; installers use these",
         ),

@@ -47,7 +47,10 @@ def causes(missing: MissingName) -> Candidates:
     if not _may_be_exported(missing):
         return
     is_linux = system_of(missing.knowledge.machine) is OperatingSystem.LINUX
-    if missing.reference.status is Status.UNREACHABLE and not is_linux:
+    stranger = next((path for path in missing.knowledge.strangers if path.rpartition("/")[2] == library), None)
+    if stranger is not None:
+        yield from row_causes("torch-library-replaced", missing, library=library, stranger=stranger)
+    elif missing.reference.status is Status.UNREACHABLE and not is_linux:
         # A file that records the library of each symbol was linked with another torch.
         yield from row_causes("torch-symbol-in-other-library", missing, library=library)
     elif missing.reference.msvc and not missing.reference.link_time and not missing.reference.bare:

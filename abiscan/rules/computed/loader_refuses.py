@@ -15,6 +15,10 @@ from abiscan.rules.rule import Rule
 
 _OTHER_MACHINE = "; to check the file for the machine where it will run, pass `--torch RELEASE`"
 _DAMAGED = "Build or download {object} again: it loads on no machine"
+_STRANGER = (
+    "`unset LD_LIBRARY_PATH LD_PRELOAD`, or take the folder of {stranger} out of them: it is loaded in place of the "
+    "library of {torch} with the same name"
+)
 _TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}`"
 # Templates over the fields of `LoaderStop`.
 _FIXES = {
@@ -81,7 +85,9 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
     severity = rule.severity if alone or damaged else Severity.WARNING
     fix = _DAMAGED.format(object=subject.path)
     if prediction.torch_fails:
-        fix = _TORCH_FAILS.format(torch=subject.torch)
+        strangers = prediction.strangers
+        template = _STRANGER if strangers else _TORCH_FAILS
+        fix = template.format(torch=subject.torch, stranger=next(iter(strangers), ""))
     elif stop is not None:
         is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)

@@ -1,0 +1,54 @@
+"""Libraries that LD_LIBRARY_PATH puts in place of those that `import torch` needs. Oracle: `import torch`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+from abiscan.model.cause import CauseId
+from abiscan.model.report import ArtifactVerdict
+from tests import torch_here
+from tests.loader import kit
+from tests.programs import run_program
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+Put = Callable[[Path], object]
+
+
+def _other_version(folder: Path) -> None:
+    """An old libstdc++: it does not define a version."""
+    maps = run_program([sys.executable, "-c", "import torch; print(open('/proc/self/maps').read())"]).stdout
+    library = Path(next(line.split()[-1] for line in maps.splitlines() if "libstdc++.so" in line)).read_bytes()
+    (folder / "libstdc++.so.6").write_bytes(library.replace(b"\0GLIBCXX_3.4.21\0", b"\0GLIBCXX_9.4.21\0"))
+
+
+@pytest.mark.torch
+@kit.needs_glibc
+@pytest.mark.parametrize(
+    ("put", "strangers"),
+    [
+        (lambda folder: shutil.copy(FIXTURES / "empty-library.so", folder / "libc10.so"), 1),
+        (lambda folder: shutil.copy(torch_here.library("libc10.so"), folder / "libc10.so"), 0),
+        (_other_version, 0),
+    ],
+    ids=["a library of another torch", "the same library", "an old libstdc++"],
+)
+def test_import_torch_fails_as_it_is_predicted(put: Put, strangers: int, tmp_path: Path) -> None:
+    put(tmp_path)
+    variables = {"LD_LIBRARY_PATH": str(tmp_path)}
+    code = "try:\n import torch\nexcept ImportError as error: print(error, end='')"
+    real = run_program([sys.executable, "-W", "ignore", "-c", code], env=kit.clean_environ(variables))
+    options = ScanOptions(None, kit.environment(), LoaderSettings.of(variables, "/"))
+    (report,) = scan([str(FIXTURES / "good-extension.so")], options).artifacts
+    assert (report.loader.error or "").removeprefix("`import torch` itself fails: ") == real.stdout, real.stderr
+    assert len(report.loader.strangers) == strangers
+    if strangers:
+        assert report.verdict is ArtifactVerdict.FAILS
+        assert {group.cause for group in report.causes} == {CauseId.LIBRARY_VERSION_MISMATCH}
