@@ -143,7 +143,9 @@ def released(machine: str) -> list[str]:
 def fetch(version: str, machine: str, cache: Path) -> bool:
     """Add one build to the cache. Return False if the release has no wheel for this architecture."""
     raws: list[RawBuild] = []
-    for pythons in [(python,) for python in (*PYTHONS, "38")] if machine in SEVERAL_WAYS else [PYTHONS]:
+    for pythons in (
+        [(python,) for python in (*PYTHONS[:-1], "38", PYTHONS[-1])] if machine in SEVERAL_WAYS else [PYTHONS]
+    ):
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="abiscan-torch-") as directory:
             try:

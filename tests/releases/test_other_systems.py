@@ -8,7 +8,9 @@ from abiscan.errors import UnknownBuild
 from abiscan.model.platforms import OperatingSystem
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.index import EARLIER_OTHER_SYSTEMS, OTHER_SYSTEMS, with_earlier
+from abiscan.releases.read_build import RawBuild, RawLibrary
 from abiscan.releases.table import ReleaseTable
+from tools.build_release_index import with_exports_of
 
 SYSTEMS = sorted(OTHER_SYSTEMS)
 
@@ -57,6 +59,27 @@ def test_macos_has_the_wheels_of_the_package_index() -> None:
     intel = [build.torch for build in index.builds("macosx_x86_64")]
     assert intel == linux[: len(intel)]
     assert intel[-1] == "2.2.2"
+
+
+def test_macos_has_the_symbols_of_the_wheels_for_all_pythons() -> None:
+    """Config.h of the wheels of 1.11.0: AT_PARALLEL_OPENMP is 1 for cp310 and 0 for cp39, of which libtorch_cpu exports
+    invoke_parallel (strings). torchvision 0.12.0 for cp39 imports it."""
+    name = "_ZN2at8internal15invoke_parallelExxxRKNSt3__18functionIFvxxEEE"
+    history = with_earlier(open_index()).lookup((name,), "macosx_x86_64")[name]
+    assert history.exported_in.contains("1.11.0")
+    assert history.exported_in.contains("2.2.2")
+
+
+def test_builds_for_several_pythons_are_one() -> None:
+    def raw(python: str, *names: str) -> RawBuild:
+        symbols = tuple((name, "function", "global", 0, "") for name in names)
+        library = RawLibrary("libc10.dylib", (), symbols, {})
+        return RawBuild(f"torch-{python}.whl", None, "macosx_x86_64", "", {"torch/lib/libc10.dylib": library}, ())
+
+    merged = with_exports_of([raw("cp310", "f", "g"), raw("cp39", "g", "h")])
+    assert merged.source == "torch-cp310.whl"
+    (library,) = merged.libraries.values()
+    assert [symbol[0] for symbol in library.symbols] == ["f", "g", "h"]
 
 
 @pytest.mark.parametrize(
