@@ -11,6 +11,8 @@ import pytest
 from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
+from abiscan.mangling import parse
+from abiscan.model.cause import Confidence
 from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
@@ -54,6 +56,25 @@ def test_named_releases_export_the_name(name: str, exporting: tuple[str, ...]) -
             orders = [order(each) or () for each in exporting]
             assert subject.causes[0].cause != "built-for-newer-torch" or max(orders) > here
             assert subject.causes[0].cause != "built-for-older-torch" or min(orders) < here
+
+
+def test_cut_names_have_causes_of_the_whole_name() -> None:
+    """Oracle: the causes of the whole name, which the text does not show. A cut that is a name itself is that name."""
+    names = [name for name, _exporting in _names()]
+    options, asked = ScanOptions(None, None, LoaderSettings("/")), 0
+    for number, name in enumerate(names):
+        cut = name[: len(name) * (30 + number * 7 % 41) // 100]
+        known = parse(cut)
+        if known is not None and known.parameters is not None:
+            continue
+        whole, found = (
+            explain_text(f"ImportError: m.so: undefined symbol: {each}", options).subjects for each in (name, cut)
+        )
+        first = found[0].causes[0] if found and found[0].causes else None
+        if first is not None and first.confidence != Confidence.LOW:
+            asked += 1
+            assert first.cause in {each.cause for each in whole[0].causes if each.confidence != Confidence.LOW}, cut
+    assert asked > 20
 
 
 def _proposed(fix: str, known: tuple[str, ...]) -> Iterator[tuple[str, str]]:

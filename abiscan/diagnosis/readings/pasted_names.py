@@ -51,7 +51,8 @@ class Spelled(Struct, frozen=True):
         shown: the displayed name if the name itself is made up.
         notes: about the spelling.
         macos: whether it is a name of macOS.
-        guessed: whether it is one of several with a truncated name's beginning, which other releases export.
+        guessed: whether it is one of several with a truncated name's beginning, of other functions or releases.
+        others: one of each such kind, without those that the target exports if it does not export this one.
     """
 
     given: str
@@ -61,6 +62,7 @@ class Spelled(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     macos: bool = False
     guessed: bool = False
+    others: tuple[str, ...] = ()
 
 
 def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool = False) -> Spelled | None:
@@ -120,7 +122,7 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
         return Spelled(name, (name,))
     # Titles and messages truncate names: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
     longer: Mapping[str, SymbolHistory] = {}
-    if knowledge.releases is not None and (cut_off or len(name) >= _CUT_LENGTH):
+    if knowledge.releases is not None and (cut_off or parsed is not None or len(name) >= _CUT_LENGTH):
         longer = knowledge.releases.prefix(name, knowledge.machine, _LIMIT)
     if cut_off and len(longer) == _LIMIT:
         return None  # `_ZN3...` is the beginning of thousands of names, each with its own causes
@@ -129,8 +131,12 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
         note = f"The name is cut off in the text; it is taken to be {best}."
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
-        guessed = len({each.exported_in.text() for each in longer.values()}) > 1
-        return Spelled(name, (best,), notes=(note,), guessed=guessed)
+        kinds = {(_entity(each), history.exported_in.text()): each for each, history in longer.items()}
+        del kinds[_entity(best), longer[best].exported_in.text()]
+        others = tuple(
+            each for each in kinds.values() if knowledge.exports is None or not _is_there(each, longer[each], knowledge)
+        )
+        return Spelled(name, (best,), notes=(note,), guessed=bool(kinds), others=others)
     if parsed is not None:
         return Spelled(name, (name,))
     # A copy may end with characters of the text around the name.
@@ -150,6 +156,12 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
         f"whole symbol again."
     )
     return Spelled(name, (name,), notes=(note,))
+
+
+def _entity(name: str) -> str:
+    """The function or variable of an exported name, without its parameters."""
+    parsed = parse(name)
+    return name if parsed is None else parsed.qualified
 
 
 def _is_there(name: str, history: SymbolHistory, knowledge: Knowledge) -> bool:

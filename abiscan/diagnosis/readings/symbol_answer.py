@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -30,8 +30,11 @@ from abiscan.ownership.names import is_python_name
 
 # Maximum number of history lines.
 _HISTORY = 4
-# Medium confidence at most: another name with this beginning may be the missing one.
+# Medium confidence at most: another name with this beginning may be the missing one. Low, if it has other causes.
 _OF_GUESS: Final = 0.79
+_OF_ONE_NAME: Final = 0.49
+# About so many other names with a truncated name's beginning are compared.
+_OTHERS: Final = 8
 
 
 def answer_symbol(found: SymbolSubject, question: Question) -> Subject | None:
@@ -75,7 +78,26 @@ def _own_causes(named: NamedSymbol) -> tuple[Candidate, ...]:
     causes = causes_of(named.missing)
     if not named.spelled.guessed:
         return causes
-    return tuple(replace(each, score=min(each.score, _OF_GUESS)) for each in causes)
+    missing = named.missing
+    names = named.spelled.others
+    others = [
+        {cause.cause: cause.score for cause in causes_of(_with_name(missing, each))}
+        for each in names[:: max(1, len(names) // _OTHERS)]
+    ]
+    capped = (
+        replace(each, score=min(each.score, _OF_GUESS if _is_shared(each, others) else _OF_ONE_NAME)) for each in causes
+    )
+    return tuple(sorted(capped, key=operator.attrgetter("score"), reverse=True))
+
+
+def _with_name(missing: MissingName, name: str, **fields: Any) -> MissingName:
+    """The same for another name."""
+    return MissingName(replace(missing.reference, name=name, **fields), missing.knowledge, missing.file)
+
+
+def _is_shared(cause: Candidate, others: list[dict[CauseId, float]]) -> bool:
+    """Whether the other names have the cause, too, with more than low confidence."""
+    return all(each.get(cause.cause, 0.0) > _OF_ONE_NAME for each in others)
 
 
 def _notes(named: NamedSymbol, demangled: Demangled, *, unsure: bool) -> Iterator[str]:
@@ -160,8 +182,7 @@ def _near(found: SymbolSubject, named: NamedSymbol) -> tuple[str, ...]:
 
 def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     """Causes of the symbol that an unreadable name is similar to; its own causes if there is none."""
-    reference = replace(missing.reference, name=name, spelled_as="", macos=missing.macho, msvc=False)
-    meant = MissingName(reference, missing.knowledge, missing.file)
+    meant = _with_name(missing, name, spelled_as="", macos=missing.macho, msvc=False)
     taken = f"No known build exports this name; read as {name}."
     found = [replace(cause, evidence=(taken, *cause.evidence)) for cause in causes_of(meant)]
     return tuple(found) or causes
