@@ -23,7 +23,7 @@ from abiscan.model.python_version import python_of_dll
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
 from abiscan.ownership.operating_system_libraries import system_owner
-from abiscan.ownership.torch_names import accelerator_of, is_torch_library
+from abiscan.ownership.torch_names import accelerator_of, is_torch_library, plugin_backends
 from abiscan.releases.exports import TargetExports
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 
@@ -48,11 +48,12 @@ class _Scope:
         self.platform = platform_of(binary.machine)
         self.stands_for_cuda = exports is not None and exports.stands_for_cuda
         self.own_scopes = OwnScopes(binary.names_with_prefix)
+        self.backends = plugin_backends(binary.needed)
 
     def resolve(self, symbol: Import) -> ResolvingImport:
         """Return an import with its status, owner and provider."""
         if symbol.library is None:
-            owner = owner_of(symbol.name, None, None, self.own_scopes)
+            owner = owner_of(symbol.name, None, None, self.own_scopes, self.backends)
             status, provider = self._anywhere(symbol.name, owner)
             owner = Owner.TORCH if provider is not None and is_torch_library(provider) else owner
         else:
@@ -229,8 +230,11 @@ def torch_needs_by_library(
 def _sibling_needs(
     key: str, sibling: Binary, members: Mapping[str, Binary], namesakes: frozenset[str]
 ) -> SiblingNeeds | None:
+    backends = plugin_backends(sibling.needed)
     strong = [
-        symbol for symbol in sibling.imports if not symbol.may_stay_unbound and _is_torch_import(symbol, namesakes)
+        symbol
+        for symbol in sibling.imports
+        if not symbol.may_stay_unbound and _is_torch_import(symbol, namesakes, backends)
     ]
     flat = tuple(symbol.name for symbol in strong if symbol.library is None)
     own = frozenset[str]().union(*(each.exported_among(flat) for each in (sibling, *members.values()))) if flat else ()
@@ -244,10 +248,10 @@ def _sibling_needs(
     return SiblingNeeds(key, names, libraries, homes=_homes(wanted))
 
 
-def _is_torch_import(symbol: Import, namesakes: frozenset[str]) -> bool:
+def _is_torch_import(symbol: Import, namesakes: frozenset[str], backends: frozenset[str]) -> bool:
     if symbol.library is not None:
         return is_torch_library(symbol.library, namesakes)
-    return owner_of(symbol.name) is Owner.TORCH
+    return owner_of(symbol.name, backends=backends) is Owner.TORCH
 
 
 def _homes(wanted: Iterable[tuple[str, str | None]]) -> Mapping[str, tuple[str, ...]]:

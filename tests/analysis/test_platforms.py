@@ -13,7 +13,7 @@ from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
-from abiscan.model.imports import Status
+from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 from abiscan.releases.add import add_build
@@ -154,6 +154,19 @@ def test_a_class_of_a_framework_that_a_file_does_not_link(fixtures_dir: Path, tm
     (found,) = scan([str(file)], options()).artifacts
     note = "not linked: Metal, which exports OBJC_CLASS_$_MTLD; link it with -framework Metal"
     assert note in found.notes
+
+
+@pytest.mark.parametrize(("library", "owner"), [("libtorch_abc", Owner.OTHER), ("libtorch_cpu", Owner.TORCH)])
+def test_a_namespace_of_a_plugin_that_a_file_of_macos_needs(
+    fixtures_dir: Path, tmp_path: Path, library: str, owner: Owner
+) -> None:
+    """As on Linux: torch ships no libtorch_abc, which defines names in c10::abc."""
+    content = (fixtures_dir / "macos" / "flat-namespace.so").read_bytes()
+    for old, new in ((b"__ZN3c109log_levelE", b"__ZN3c103abc5levelE"), (b"libtorch_cpu", library.encode())):
+        content = content.replace(old, new)
+    (tmp_path / "x.so").write_bytes(content)
+    (found,) = scan([str(tmp_path / "x.so")], options("2.2.2")).artifacts
+    assert {each.owner for each in found.imports if each.name == "_ZN3c103abc5levelE"} == {owner}
 
 
 def test_what_is_not_checked_of_a_file_that_loads_is_said() -> None:
