@@ -13,8 +13,9 @@ _OF_A_TORCH = (
 )
 
 
-# A Python module has no version of its own in its name: mooncake imports `pg_2_11_0` for torch 2.11.0.
-_OF_A_MODULE = r"(?a)(?<=[a-z])_(?P<version>2_\d{1,2}_\d)(?=\.(?:abi3|cpython-|cp3))"
+# A Python module has seldom a version of its own in its name: mooncake imports `pg_2_11_0` for torch 2.11.0. The third
+# number of a release of torch 2 is 2 at most.
+_OF_A_MODULE = r"(?a)(?<=[a-z])_(?P<version>2_\d{1,2}_[012])(?=\.(?:abi3|cpython-|cp3))"
 
 
 def release_in_name(place: str) -> str | None:

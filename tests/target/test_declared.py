@@ -29,6 +29,7 @@ def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0", name
         ("synapx/lib/libtorch-2.4.X/libsynapx.so", "2.4"),
         ("mooncake/pg_2_11_0.cpython-311-x86_64-linux-gnu.so", "2.11.0"),
         ("x/foo_2_0_1.so", None),
+        ("x/foo_2_5_3.cpython-311-x86_64-linux-gnu.so", None),
         ("x/libtorch_extension.so", None),
         ("torchvision/_C.so", None),
         ("libtorchcodec_core7.so", None),
