@@ -255,7 +255,10 @@ def published_wheel(values: Values, missing: MissingName) -> bool:
         return False
     first = (reinstall_package(values, missing) or "").partition("\n")[0]
     is_built = "--no-build-isolation" in first and "published wheel" not in first
-    return first.startswith(("pip install", "python -m pip install", "conda install")) and not is_built
+    return (
+        first.startswith(("pip install", "python -m pip install", "conda install", "Install the wheel"))
+        and not is_built
+    )
 
 
 def build_for_torch(values: Values, missing: MissingName) -> str | None:

@@ -86,7 +86,7 @@ def log_facts(text: str) -> LogFacts:
         toolkit=only_value(values("toolkit", text)),
         cuda_packages=find_cuda_packages(text),
         platform=find_platform(_without_refused_wheels(text)),
-        system=only_value(value for value, _ in shown("system", text)),
+        system=only_value(value for value, _ in shown("system", text)).removeprefix("debian"),
         program=_program(text),
         python=_python(text),
         python_folder=_python_folder(text),
