@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis.catalogue.cause_catalogue import OTHER_LIBRARY, title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
@@ -14,6 +16,7 @@ from abiscan.diagnosis.symbol_causes import causes_of
 from abiscan.model.cause import CauseGroup, CauseId, Diagnosis
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Owner, Status
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.ownership.torch_names import is_torch_library
 
 # Maximum evidence of a group; each import keeps all of its own.
@@ -78,7 +81,16 @@ def _candidates(file: ReferringFile, bound: CheckedImport, knowledge: Knowledge)
     if bound.owner is Owner.PYTHON:
         library = bound.symbol.library
     reference = Reference(bound.name, library, version_name, bound.owner, bound.status, bound.provider)
-    return causes_of(MissingName(reference, knowledge, file))
+    return _for_shell(causes_of(MissingName(reference, knowledge, file)), knowledge)
+
+
+def _for_shell(candidates: tuple[Candidate, ...], knowledge: Knowledge) -> tuple[Candidate, ...]:
+    """The candidates with commands for the shell of the platform of the file."""
+    if system_of(knowledge.machine) is not OperatingSystem.WINDOWS:
+        return candidates
+    from abiscan.diagnosis.fixes.windows_commands import for_windows
+
+    return tuple(replace(each, fix=lambda each=each: for_windows(each.fix_text)) for each in candidates)
 
 
 def _library_candidates(
@@ -90,10 +102,13 @@ def _library_candidates(
     from abiscan.diagnosis.libraries import missing_library
 
     return {
-        soname: ranked(
-            missing_library.causes(
-                soname.rpartition("/")[2], MissingName(Reference(soname, status=Status.MISSING), knowledge, file)
-            )
+        soname: _for_shell(
+            ranked(
+                missing_library.causes(
+                    soname.rpartition("/")[2], MissingName(Reference(soname, status=Status.MISSING), knowledge, file)
+                )
+            ),
+            knowledge,
         )
         for soname in libraries
     }

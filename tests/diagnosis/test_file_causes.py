@@ -109,3 +109,42 @@ def test_a_wheel_member_is_in_no_source_tree(released: Released) -> None:
     fixes = [group.fix for group in found.groups]
     assert fixes
     assert not any("build_ext --inplace" in fix for fix in fixes)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "distribution", "wrong"),
+    [
+        # cmd.exe has no $(...): Git for Windows has a shell that does.
+        (
+            "MultiScaleDeformableAttention.cp38-win_amd64.pyd",
+            "win_amd64",
+            None,
+            'fix: pip install --no-build-isolation "$(',
+        ),
+        # The distribution of PyPI is not the package of conda-forge with the same files.
+        ("OpenMM.libs/lib/plugins/libOpenMMTorchCUDA.so", "x86_64", "openmm-torch-cuda-13", "conda install"),
+    ],
+)
+def test_a_fix_is_for_the_system_and_the_distribution_of_the_file(
+    name: str, machine: str, distribution: str | None, wrong: str, released: Released
+) -> None:
+    from msgspec.structs import replace
+
+    from abiscan.model.facts import Import, SymbolBinding, SymbolType, Visibility
+
+    missing = (
+        "_ZN3c104cuda20getCurrentCUDAStreamEa"
+        if machine == "x86_64"
+        else "?THPVariable_Wrap@@YAPEAU_object@@VTensor@at@@@Z"
+    )
+    symbol = Import(missing, SymbolBinding.GLOBAL, SymbolType.NOTYPE, Visibility.DEFAULT, None, True, 1)
+    bound = CheckedImport(symbol, None, DemangledBy.NONE, Owner.TORCH, Status.MISSING, None)
+    file = SharedObject(name, 1, machine, 64, None, (), None, None, None, (), (), (), ())
+    knowledge = replace(released("2.13.0"), machine=machine)
+    target = replace(knowledge.target, variant="cpu", cuda=None) if knowledge.target is not None else None
+    knowledge = replace(knowledge, target=target)
+    needed = ("libc10_cuda.so",) if machine == "x86_64" else ()
+    found = diagnose(file, (bound,), knowledge, libraries=needed, distribution=(distribution, None))
+    fixes = [f"fix: {group.fix}" for group in found.groups]
+    assert fixes
+    assert not any(wrong in fix for fix in fixes), fixes

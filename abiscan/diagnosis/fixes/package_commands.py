@@ -88,6 +88,8 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
             return found
     path = missing.file.path or missing.file.importer
     found = package_of_file(path, is_installed=missing.file.distribution is not None) if path else None
+    if found is not None and found.conda and missing.file.distribution is not None:
+        return None  # of another distribution than conda's
     if found is None and name is not None:
         found = package_of_file(name) or packages_by_operators().get(name)
     if found is None and (not path or path.startswith("_")):  # `_C.so` of any package

@@ -179,7 +179,12 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
         note = f"a build for CUDA{cuda and f' {cuda}'}, of the release that the extension was built for"
         words = f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{example}  # {note}"
     first = command or ("" if missing.knowledge.no_variant_loads else words)
-    return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "Install the CPU build of the extension")))
+    return "\nor: ".join(
+        filter(
+            None,
+            (first, "\n".join(of_extension) or "Install the CPU build of the extension, if the project publishes one"),
+        )
+    )
 
 
 _FORGE: Final = "conda-forge::"
