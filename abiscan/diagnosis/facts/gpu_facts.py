@@ -128,9 +128,9 @@ _COMMON_ROCM = (6, 4)
 
 
 def radeon_override(values: Values, missing: MissingName) -> str | None:
-    """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own. HIP for Windows
-    reads no such variable."""
-    gpu = values.get("gpu", "")
+    """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, else for the GPU of AMD of the text, a Radeon without
+    code of its own. HIP for Windows reads no such variable."""
+    gpu = values.get("gpu") or missing.log.amd_gpu
     if wheel_rows.is_on_windows(missing):
         return None
     return next((version for family, version in _RADEON if re.fullmatch(family, gpu)), None)
