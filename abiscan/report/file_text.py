@@ -104,7 +104,7 @@ def one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str:
     stop = artifact.loader.stop
     # A library of its package, which the package opens itself.
     in_package = stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and not is_refused_here(artifact)
-    if artifact.loader.outcome is LoaderOutcome.FAILS and not in_package:
+    if _fails_here(artifact) and not in_package:
         error = artifact.loader.error or ""
         # The line has the path already.
         error = error.split(": ", 1)[-1] if error.startswith("/") else error
@@ -243,9 +243,15 @@ def _python_words(artifact: ArtifactReport) -> str:
     return f"{some} {python.value} ({python.detected_from})"
 
 
+def _fails_here(artifact: ArtifactReport) -> bool:
+    """Whether the loader refuses the file; one that does not use torch may be loaded without it."""
+    without_torch = artifact.loader.torch_fails and artifact.verdict is ArtifactVerdict.NOT_TORCH
+    return artifact.loader.outcome is LoaderOutcome.FAILS and not without_torch
+
+
 def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     loader = artifact.loader
-    if loader.outcome is LoaderOutcome.FAILS and refusal_of(artifact) is None:
+    if _fails_here(artifact) and refusal_of(artifact) is None:
         # Drop the path, which is in the headline; keep the symbol whole, for searching.
         error = loader.error or ""
         own = error.partition(": ")

@@ -13,7 +13,7 @@ from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.cause import CauseGroup, CauseId, Confidence
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.model.imports import Status
-from abiscan.model.loading import NeededLibrary
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, NeededLibrary, StopKind
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
 from abiscan.model.target import TargetEnvironment
 from abiscan.report import text
@@ -97,6 +97,13 @@ def test_a_failing_file_has_cause_fix_and_loader_error() -> None:
 )
 def test_the_first_line_of_each_verdict(artifact: ArtifactReport, first: str) -> None:
     assert lines_of(artifact)[0] == first
+
+
+@pytest.mark.parametrize("torch_fails", [False, True])
+def test_a_torch_that_cannot_be_imported_is_no_error_of_a_file_that_does_not_use_it(torch_fails: bool) -> None:
+    loader = LoaderPrediction(LoaderOutcome.FAILS, LoaderStop(StopKind.LIBRARY_NOT_FOUND, "liba.so"), None, torch_fails)
+    artifact = replace(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH), loader=loader)
+    assert ("liba.so" in "".join(lines_of(artifact))) is not torch_fails
 
 
 def test_without_a_target_no_torch_is_named() -> None:

@@ -19,6 +19,7 @@ _STRANGER = (
     "`unset LD_LIBRARY_PATH LD_PRELOAD`, or take the folder of {stranger} out of them: it is loaded in place of the "
     "library of {torch} with the same name"
 )
+_MODULE = "`pip install {module}`, which torch requires"
 _TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}`"
 # Templates over the fields of `LoaderStop`.
 _FIXES = {
@@ -86,8 +87,10 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
     fix = _DAMAGED.format(object=subject.path)
     if prediction.torch_fails:
         strangers = prediction.strangers
-        template = _STRANGER if strangers else _TORCH_FAILS
-        fix = template.format(torch=subject.torch, stranger=next(iter(strangers), ""))
+        is_module = stop is not None and stop.kind is StopKind.MODULE_NOT_FOUND
+        template = _STRANGER if strangers else _MODULE if is_module else _TORCH_FAILS
+        module = "" if stop is None else stop.detail
+        fix = template.format(torch=subject.torch, stranger=next(iter(strangers), ""), module=module)
     elif stop is not None:
         is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)

@@ -32,11 +32,17 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
     assert "{" not in finding.fix
 
 
-def test_a_torch_that_cannot_be_imported_is_installed_again_in_its_own_release() -> None:
-    prediction = LoaderPrediction(
-        LoaderOutcome.FAILS, LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"), torch_fails=True
-    )
-    (finding,) = find_refusal(
-        rule("loader-refuses"), RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0")
-    )
-    assert finding.fix.endswith("`pip install --force-reinstall torch==2.8.0`")
+@pytest.mark.parametrize(
+    ("stop", "strangers", "fix"),
+    [
+        (LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"), (), "`pip install --force-reinstall torch==2.8.0`"),
+        # `pip install --force-reinstall torch` may replace a CPU build by one for CUDA.
+        (LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail="typing_extensions"), (), "`pip install typing_extensions`"),
+        (LoaderStop(StopKind.UNDEFINED_SYMBOL, "libtorch_cpu.so", "f"), ("/x/libc10.so",), "folder of /x/libc10.so"),
+    ],
+)
+def test_what_a_torch_that_cannot_be_imported_needs(stop: LoaderStop, strangers: tuple[str, ...], fix: str) -> None:
+    prediction = LoaderPrediction(LoaderOutcome.FAILS, stop, torch_fails=True, strangers=strangers)
+    subject = RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0")
+    (finding,) = find_refusal(rule("loader-refuses"), subject)
+    assert fix in finding.fix
