@@ -19,21 +19,6 @@ _PATIENCE = 0.2
 _PASSED_ON = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCONT")
 
 
-class Tail:
-    """The last `KEPT` bytes of output, in at most twice that memory."""
-
-    def __init__(self) -> None:
-        self._kept = bytearray()
-
-    def add(self, data: bytes) -> None:
-        self._kept += data
-        if len(self._kept) > 2 * KEPT:
-            del self._kept[:-KEPT]
-
-    def text(self) -> bytes:
-        return bytes(self._kept[-KEPT:])
-
-
 def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
     """Run `command` with the standard input of this process. Return its exit status (128 + N after signal N, as in
     shells) and the end of its output and errors, in order. If a stream is a terminal, the command gets a terminal too,
@@ -42,7 +27,7 @@ def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
     Raises:
         OSError: the command cannot be started.
     """
-    tail = Tail()
+    tail = bytearray()
     ends = [(stream, *_channel(stream)) for stream in (1, 2)]
     sources = {read: stream for stream, read, _ in ends}
     try:
@@ -58,12 +43,12 @@ def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
     finally:
         for source in sources:
             os.close(source)
-    return (status if status >= 0 else 128 - status), tail.text()
+    return (status if status >= 0 else 128 - status), bytes(tail[-KEPT:])
 
 
-def _copy(child: Child, sources: dict[int, int], tail: Tail) -> None:
+def _copy(child: Child, sources: dict[int, int], tail: bytearray) -> None:
     """Copy each source to its stream until all end, or the child ended and no more output comes. Closes finished
-    sources and removes them from the table."""
+    sources and removes them from the table. Keeps at least the last `KEPT` bytes, in at most twice that memory."""
     with selectors.DefaultSelector() as selector:
         for source in sources:
             selector.register(source, selectors.EVENT_READ)
@@ -77,7 +62,9 @@ def _copy(child: Child, sources: dict[int, int], tail: Tail) -> None:
                     data = os.read(source, 1 << 16)
                 except OSError:  # EIO: the last process that had this terminal has closed it (pty(7))
                     data = b""
-                tail.add(data)
+                tail += data
+                if len(tail) > 2 * KEPT:
+                    del tail[:-KEPT]
                 if not data or not _write(sources[source], data):
                     # If the reader is gone, the child gets EPIPE or EIO, as without this process.
                     selector.unregister(source)

@@ -79,8 +79,11 @@ def display_names(targets: Sequence[str], local: Sequence[str]) -> dict[str, str
 def _fetched(target: str, python: str | None, quiet: bool) -> str:
     if "://" in target:
         return _of_url(target, quiet)
-    pythons = _pythons(python)
-    return fetch_wheel(target, pythons if python is None else pythons[:1], _machine(), quiet=quiet)
+    from abiscan.model.platforms import own_key
+
+    pythons, machine = _pythons(python), own_key()
+    machine = "aarch64" if machine == "arm64" else machine
+    return fetch_wheel(target, pythons if python is None else pythons[:1], machine, quiet=quiet)
 
 
 def fetch_for_tags(requirement: str, tags: Sequence[str], machine: str, *, quiet: bool) -> str:
@@ -232,13 +235,6 @@ def _place(key: str) -> Path:
     from pathlib import Path
 
     return Path(fetched_directory()) / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _machine() -> str:
-    from abiscan.model.platforms import own_key
-
-    machine = own_key()
-    return "aarch64" if machine == "arm64" else machine
 
 
 def _pythons(python: str | None) -> list[str]:

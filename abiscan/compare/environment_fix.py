@@ -6,7 +6,7 @@ Packages that load on that torch stay. Facts about published wheels are those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -281,19 +281,13 @@ def _conflict(
     if inspected.source_build is not None and inspected.after is None:
         built = build_for_source_build(package, inspected.source_build, inspected)
         return FixConflict(package.name, f"{text}; no wheel is made for a torch that was built from source", built)
-    with_wheels = _ranges(candidates, lambda at: choices[at].wheel is not None)
-    text += f"; wheels are known for {with_wheels}" if with_wheels else "; no other wheel of it is known"
-    known = packages_by_name().get(normal_name(package.name))
-    command = None
-    if known is not None:
-        newest = candidates[0]
-        command = build_commands.build(known, _question(newest.version, newest.variant, inspected, package))
-    return FixConflict(package.name, text, command or "")
-
-
-def _ranges(candidates: Sequence[_Candidate], has: Callable[[int], bool]) -> str:
-    """`torch 2.6.0-2.8.0`; empty if there is none."""
-    chosen = {each.version for at, each in enumerate(candidates) if has(at)}
+    having = {each.version for each, choice in zip(candidates, choices, strict=True) if choice.wheel is not None}
     known = [each.version for each in reversed(candidates)]
-    text = ReleaseRanges.of_known(known, chosen.__contains__).text(last=", ")
-    return f"torch {text}" if text else ""
+    ranges = ReleaseRanges.of_known(known, having.__contains__).text(last=", ")
+    text += f"; wheels are known for torch {ranges}" if ranges else "; no other wheel of it is known"
+    row = packages_by_name().get(normal_name(package.name))
+    command = None
+    if row is not None:
+        newest = candidates[0]
+        command = build_commands.build(row, _question(newest.version, newest.variant, inspected, package))
+    return FixConflict(package.name, text, command or "")

@@ -46,14 +46,13 @@ class RunChanges(Struct, frozen=True):
 
 def listed_runs(directory: str) -> list[ListedRun]:
     """The runs of a directory, oldest first."""
-    return [_listed(directory, info) for info in runs_of(directory)]
-
-
-def _listed(directory: str, info: RunInfo) -> ListedRun:
-    place = info.place(directory)
-    verdicts = Counter(str(row["verdict"]) for row in wheels_of(place).values())
-    size = sum(os.lstat(os.path.join(root, name)).st_size for root, _, names in os.walk(place) for name in names)
-    return ListedRun(info, dict(sorted(verdicts.items())), size)
+    found = []
+    for info in runs_of(directory):
+        place = info.place(directory)
+        verdicts = Counter(str(row["verdict"]) for row in wheels_of(place).values())
+        size = sum(os.lstat(os.path.join(root, name)).st_size for root, _, names in os.walk(place) for name in names)
+        found.append(ListedRun(info, dict(sorted(verdicts.items())), size))
+    return found
 
 
 def remove_runs(directory: str, keep: int) -> list[RunInfo]:

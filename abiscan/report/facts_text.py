@@ -85,8 +85,7 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
     notes = rest[: style.limit(*_NOTES)]
     for note in notes:
         yield LineGroup(4, wrap(note, style, "  note: ", "    "))
-    if len(rest) > len(notes):
-        yield LineGroup(4, [style.dim(f"  {counted(len(rest) - len(notes), 'more note')} ({style.more})")])
+    yield LineGroup(4, style.left_out(len(rest) - len(notes), "  ", "note"))
 
 
 def _import_counts(artifact: ArtifactReport) -> str:
@@ -118,9 +117,7 @@ def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     for library in shown:
         found = style.paint(" not found", "red") if library.found is None else f" -> {printable(library.found)}"
         lines.append(f"    {printable(library.soname)}{found if library.found != library.soname else ''}")
-    if len(artifact.needed) > len(shown):
-        lines.append(style.dim(f"    {len(artifact.needed) - len(shown)} more ({style.more})"))
-    return lines
+    return lines + style.left_out(len(artifact.needed) - len(shown), "    ")
 
 
 def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
@@ -141,9 +138,7 @@ def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
             lines.append(f"    {printable(bound.demangled or bound.name)}{style.dim(provider + releases)}")
             if bound.demangled is not None:
                 lines.append(style.dim(f"      {printable(bound.name)} ({bound.demangled_by})"))
-        if len(found) > len(shown):
-            lines.append(style.dim(f"    {len(found) - len(shown)} more ({style.more})"))
-        yield LineGroup(6, lines)
+        yield LineGroup(6, lines + style.left_out(len(found) - len(shown), "    "))
 
 
 def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:

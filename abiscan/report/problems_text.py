@@ -39,19 +39,14 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
             for place, sentence in enumerate(group.evidence[: style.limit(*_EVIDENCE[other])])
         ]
         yield LineGroup(2 + other * 3, [line for sentence in evidence for line in sentence], head)
-        if len(group.evidence) > len(evidence):
-            more = counted(len(group.evidence) - len(evidence), "more fact")
-            yield LineGroup(_LAST, [style.dim(f"    {more} ({style.more})")], head)
+        yield LineGroup(_LAST, style.left_out(len(group.evidence) - len(evidence), "    ", "fact"), head)
         symbols = group.symbols[: style.limit(*_SYMBOLS[other])]
         lines = [f"    affected symbols ({len(group.symbols)}):"] if symbols else []
         for symbol in symbols:
             lines += wrap(names.get(symbol, symbol), style, "      ", "        ", chop=not style.verbose)
-        if len(group.symbols) > len(symbols):
-            lines.append(style.dim(f"      {len(group.symbols) - len(symbols)} more ({style.more})"))
+        lines += style.left_out(len(group.symbols) - len(symbols), "      ")
         yield LineGroup(4 + other * 2, lines, head)
-    if len(artifact.causes) > len(groups):
-        more = counted(len(artifact.causes) - len(groups), "more cause")
-        yield LineGroup(1, [style.dim(f"  {more} ({style.more})")])
+    yield LineGroup(1, style.left_out(len(artifact.causes) - len(groups), "  ", "cause"))
 
 
 def declaration_lines(members: Sequence[ArtifactReport], style: Style) -> list[str]:

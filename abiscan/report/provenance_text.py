@@ -48,10 +48,8 @@ def provenance_sections(artifact: ArtifactReport, style: Style) -> Iterator[Line
     ):
         shown = words_of[: style.limit(*_LISTED)]
         lines = [f"  {title} ({len(words_of)}):", *(f"    {printable(each)}" for each in shown)]
-        if len(words_of) > len(shown):
-            lines.append(style.dim(f"    {len(words_of) - len(shown)} more ({style.more})"))
         if shown:
-            yield LineGroup(6, lines)
+            yield LineGroup(6, lines + style.left_out(len(words_of) - len(shown), "    "))
 
 
 def _built(made: Provenance) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from abiscan.model.finding import Severity
+from abiscan.model.words import counted
 from abiscan.report.address import documentation_address
 from abiscan.report.escape import printable
 
@@ -73,6 +74,11 @@ class Style(Struct, frozen=True):
         if not self.color or address is None:
             return text
         return f"\x1b]8;;{address}/{page}\x1b\\{text}\x1b]8;;\x1b\\"
+
+    def left_out(self, number: int, indent: str, what: str = "") -> list[str]:
+        """A line for items that are not shown, such as `2 more causes (-v)`; none if all are."""
+        words = counted(number, f"more {what}") if what else f"{number} more"
+        return [self.dim(f"{indent}{words} ({self.more})")] if number > 0 else []
 
     def strong(self, text: str) -> str:
         return self.paint(text, "bold")

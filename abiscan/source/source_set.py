@@ -135,7 +135,7 @@ class Neighbours:
         folder = os.path.dirname(start)
         for _level in range(_ABOVE + 1):
             for candidate in (os.path.join(folder, name), os.path.join(folder, "include", name)):
-                code = self._open(os.path.normpath(candidate))
+                code = self._kept.get(os.path.normpath(candidate), self._made)
                 if code is not None:
                     return code
             if os.path.dirname(folder) == folder:
@@ -155,7 +155,9 @@ class Neighbours:
             return
         size = 0
         for name in names:
-            found = self._open(os.path.join(folder, name)) if PurePath(name).suffix.lower() in LANGUAGES else None
+            if PurePath(name).suffix.lower() not in LANGUAGES:
+                continue
+            found = self._kept.get(os.path.join(folder, name), self._made)
             size += len(found.text) if found is not None else 0
             if size > _MAX_UNIT:
                 return
@@ -163,9 +165,6 @@ class Neighbours:
                 os.path.normpath(os.path.join(folder, each)) == os.path.abspath(place) for each in found.includes
             ):
                 yield found
-
-    def _open(self, place: str) -> Code | None:
-        return self._kept.get(place, self._made)
 
     def _made(self, place: str) -> Code | None:
         try:

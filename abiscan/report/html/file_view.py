@@ -33,6 +33,8 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
     statuses = status_counts(artifact.imports)
     loading = loading_words([artifact.machine])
     target = [] if artifact.target is None else target_parts(artifact.target)
+    served = artifact.replaced_by
+    replaced = [] if served is None else [f"{served.rpartition('!')[2]} replaces it, so it does not count"]
     return FileView(
         number=number,
         anchor=anchor,
@@ -54,7 +56,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
             f"{ranges_words(w.compatible_with)} ({w.assumes})"
             for w in artifact.what_if
         ),
-        notes=_notes(artifact),
+        notes=(*replaced, *artifact.notes),
         errors=severities[Severity.ERROR],
         warnings=severities[Severity.WARNING],
     )
@@ -63,12 +65,6 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
 def ranges_words(ranges: ReleaseRanges | None) -> str:
     """`2.1.0-2.2.2, 2.12.0-2.15.0`; empty if unknown."""
     return "" if ranges is None else ranges.text(last=", ") or "no known release"
-
-
-def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
-    served = artifact.replaced_by
-    own = [] if served is None else [f"{served.rpartition('!')[2]} replaces it, so it does not count"]
-    return (*own, *artifact.notes)
 
 
 def _lists(artifact: ArtifactReport) -> Iterator[FoldedList]:

@@ -69,11 +69,12 @@ def wheel_view(
     unread = tuple((error.path, error.message) for error in report.errors_in(container.path))
     outcome = container_outcome(container, report, outcomes)
     bad = outcome in BAD
+    file_name = container.path.rpartition("/")[2]
     concerned = [f for f in inside if f.verdict != ArtifactVerdict.NOT_TORCH.value or f.bad]
     return WheelView(
         number=number,
         anchor=anchor,
-        title=_name(container),
+        title=f"{container.name} {container.version}" if container.name and container.version else file_name,
         path=container.path,
         verdict=outcome.value,
         word=verdict_words(outcome, machines),
@@ -87,12 +88,6 @@ def wheel_view(
         plain=len(inside) - len(concerned),
         unread=unread,
     )
-
-
-def _name(container: Container) -> str:
-    if container.name and container.version:
-        return f"{container.name} {container.version}"
-    return container.path.rpartition("/")[2]
 
 
 def _reason(bad: Sequence[ArtifactReport]) -> str:
