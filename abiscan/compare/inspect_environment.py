@@ -15,11 +15,12 @@ from abiscan.compare.environment_problems import (
     missing_requirements,
     no_wheels,
     pip_command,
+    several_runtimes,
+    shadowed,
     torch_problems,
 )
 from abiscan.compare.file_outcome import FileOutcome, find_file_outcome
 from abiscan.compare.run_time_libraries import with_openers
-from abiscan.compare.runtime_copies import several_runtimes, shadowed
 from abiscan.errors import UsageError
 from abiscan.inputs.distributions import distributions
 from abiscan.model.environment_report import Problem

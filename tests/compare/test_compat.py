@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from abiscan.compare import compat
-from abiscan.compare.cuda_majors import cuda_notes
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, Compared, Compatibility
 from tests.compare.typed import builds, floor, reach
@@ -77,7 +76,7 @@ def notes(*reaches: Compatibility) -> list[str]:
         ]
     }
     targets = [Compared(f"{n}.whl", f"p{n}", "1", 1, each) for n, each in enumerate(reaches)]
-    return list(cuda_notes(targets, lambda machine: known.get(machine, [])))
+    return list(compat.cuda_notes(targets, lambda machine: known.get(machine, [])))
 
 
 @pytest.mark.parametrize("reaches", [(CU12, CU12, reach()), (reach(), reach()), (PLAIN13,), (CU13, PLAIN13)])

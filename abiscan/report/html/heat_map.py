@@ -173,7 +173,12 @@ def wheel_cells(
     known = {b.name: b for b in target.compatibility.torch or ()}
     admitted = {b.torch for b in known.values() if b.admitted}
     cells = [_wheel_cell(c, _build_of(c, known), verdict, checked, whole=whole) for c in columns]
-    return outlined([replace(cell, declared=c.torch in admitted) for c, cell in zip(columns, cells, strict=True)])
+    declared = [False, *(column.torch in admitted for column in columns), False]
+    # The ends of declared ranges are marked.
+    return tuple(
+        replace(cell, declared=True, first=not before, last=not after) if here else cell
+        for cell, before, here, after in zip(cells, declared, declared[1:], declared[2:], strict=False)
+    )
 
 
 def _wheel_cell(
@@ -224,19 +229,6 @@ def _joined(torch: str, variant: str) -> str:
 
 def _build_of(column: ReleaseColumn, known: Mapping[str, _Found]) -> _Found | None:
     return next((known[name] for name in column.builds if name in known), None)
-
-
-def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells, with the ends of declared ranges marked."""
-    found = []
-    for place, cell in enumerate(cells):
-        if cell.declared:
-            before = place > 0 and cells[place - 1].declared
-            after = place + 1 < len(cells) and cells[place + 1].declared
-            found.append(replace(cell, first=not before, last=not after))
-        else:
-            found.append(cell)
-    return tuple(found)
 
 
 # --- release ranges ---------------------------------------------------------------------------------------------
