@@ -1,4 +1,4 @@
-"""Changes in compatible torch releases, Pythons, GPUs and systems."""
+"""Changes in compatible torch releases, Pythons, GPUs and systems, and in the declarations of a wheel or package."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Flo
 from abiscan.model.cuda_driver import branch_for_runtime
 from abiscan.model.diff_report import Change, Effect
 from abiscan.model.platforms import system_of
+from abiscan.model.report import Container
+from abiscan.wheel.requirement_lines import requirements_by_name
 from abiscan.wheel.tags import shipped_with
 
 
@@ -182,3 +184,50 @@ def _cuda(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
     elif lost:
         text = f"no longer needs libraries of CUDA {', '.join(lost)}"
         yield Change(Aspect.SYSTEM, Effect.GAINED, text, removed=lost)
+
+
+# --- declarations -----------------------------------------------------------------------------------------------
+
+
+def compare_requirements(old: Container | None, new: Container | None) -> Iterator[Change]:
+    """One change per requirement, torch first; none for files."""
+    if old is None or new is None:
+        return
+    if old.requires_python != new.requires_python:
+        pythons = (() if each.requires_python is None else (each.requires_python,) for each in (old, new))
+        yield _requirement("Requires-Python", *pythons)
+    before, after = requirements_by_name(old.requires_dist), requirements_by_name(new.requires_dist)
+    for name in sorted({*before, *after}, key=lambda name: (name != "torch", name)):
+        if before.get(name, ()) != after.get(name, ()):
+            yield _requirement("", before.get(name, ()), after.get(name, ()))
+    tags, other = _platforms(old), _platforms(new)
+    if tags != other:
+        yield _requirement("tag", tags, other)
+
+
+def _platforms(container: Container) -> tuple[str, ...]:
+    """The tags, compressed per interpreter as in a file name (PEP 425, "Compressed Tag Sets")."""
+    found: dict[str, list[str]] = {}
+    for tag in container.declared_tags:
+        interpreter, _, platform = tag.rpartition("-")
+        found.setdefault(interpreter, []).append(platform)
+    return tuple(sorted(f"{interpreter}-{'.'.join(sorted(each))}" for interpreter, each in found.items()))
+
+
+def _requirement(what: str, old: Sequence[str], new: Sequence[str]) -> Change:
+    """`requires torch==2.12.0 -> torch==2.13.0`."""
+    lead = f"{what} " if what else ""
+    kept = set(old) & set(new)
+    removed, added = (tuple(line for line in lines if line not in kept) for lines in (old, new))
+    if removed and added:
+        text, effect = f"{lead}{_listed(removed)} -> {_listed(added)}", Effect.CHANGED
+    elif added:
+        text, effect = f"{lead}{_listed(added)}: not required before", Effect.GAINED
+    else:
+        text, effect = f"{lead}{_listed(removed)}: no longer required", Effect.LOST
+    return Change(Aspect.REQUIREMENT, effect, text, removed=removed, added=added)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    """A separator that no marker contains: they may have semicolons and `and`."""
+    return ", and ".join(lines)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from abiscan import __version__
-from abiscan.compare.compatibility_changes import compare_compatibility, is_of_one_system
+from abiscan.compare.compatibility_changes import compare_compatibility, compare_requirements, is_of_one_system
 from abiscan.compare.file_changes import compare_files, counts
-from abiscan.compare.requirement_changes import compare_requirements
 from abiscan.compare.scope import ComparedScope
 from abiscan.compare.scope_compatibility import Builds, compared
 from abiscan.model.compatibility import Aspect

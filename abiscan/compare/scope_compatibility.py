@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from abiscan.compare.gpus import gpus_of
@@ -29,8 +28,8 @@ from abiscan.wheel.tags import (
 Builds = Callable[[str], Sequence[Build | ReleaseVerdict]]
 """Architecture -> the known builds of torch for it, oldest first."""
 
-_VERSION = re.compile(r"^(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)$")
-_PARTS = {"GLIBC": "glibc"}
+# Family of symbol versions -> system component.
+_PARTS = {"GLIBC": "glibc", "GLIBCXX": "GLIBCXX", "CXXABI": "CXXABI"}
 
 
 def compared(scope: ComparedScope, builds: Builds) -> Compared:
@@ -221,11 +220,10 @@ def _file_floors(place: str, file: ArtifactReport, own: Collection[str]) -> dict
     found: dict[str, Floor] = {}
     for bound in file.imports:
         need = bound.symbol.version
-        match = None if need is None or need.weak or need.library in own else _VERSION.match(need.name)
-        if need is None or match is None:
+        numbered = None if need is None or need.weak or need.library in own else need.numbered
+        if need is None or numbered is None or numbered[0] not in _PARTS:
             continue
-        part = _PARTS.get(match[1], match[1])
-        version = tuple(map(int, match[2].split(".")))
+        part, version = _PARTS[numbered[0]], numbered[1]
         if part not in found or version > found[part].version:
             found[part] = Floor(part, version, f"{bound.symbol.name}@{need.name} in {place}")
     return found

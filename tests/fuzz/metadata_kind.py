@@ -83,7 +83,7 @@ def metadata_kind(directory: str) -> tuple[Callable[[Random], bytes], Callable[[
 def _read_wheel(member: str) -> Callable[[bytes, str], None]:
     def read(content: bytes, _directory: str) -> None:
         from abiscan.analysis.containers import container_of
-        from abiscan.compare.requirement_changes import compare_requirements
+        from abiscan.compare.compatibility_changes import compare_requirements
         from abiscan.inputs import Group
         from abiscan.target.declared import declared_by, marker_environments
         from abiscan.target.unread_metadata import unknown_of, unread_requirements

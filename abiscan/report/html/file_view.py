@@ -96,23 +96,17 @@ def _lists(artifact: ArtifactReport) -> Iterator[FoldedList]:
 
 def _images(made: Provenance) -> tuple[tuple[str, str, str], ...]:
     """(architecture, form, number and further facts) of each."""
-    return tuple(
-        (
-            image.architecture,
-            image.code.value,
-            ", ".join(
-                text
-                for text, true in (
-                    (counted(image.images, "image"), True),
-                    (f"{image.compressed} compressed", image.compressed),
-                    (f"PTX ISA {image.ptx_version}", image.ptx_version),
-                    ("relocatable", image.relocatable),
-                )
-                if true
-            ),
-        )
-        for image in made.gpu_images
-    )
+    rows = []
+    for image in made.gpu_images:
+        facts = [counted(image.images, "image")]
+        if image.compressed:
+            facts.append(f"{image.compressed} compressed")
+        if image.ptx_version:
+            facts.append(f"PTX ISA {image.ptx_version}")
+        if image.relocatable:
+            facts.append("relocatable")
+        rows.append((image.architecture, image.code.value, ", ".join(facts)))
+    return tuple(rows)
 
 
 def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
