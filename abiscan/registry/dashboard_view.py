@@ -9,19 +9,12 @@ from typing import Any
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.versions import order
 from abiscan.registry.run_folder import check_tables, runs_with_tables
+from abiscan.report.dashboard import dashboard_lists
 
 # Maximum number of rows on the page; the SQL views have all of them.
 _PACKAGES, _WHEELS_OF_ONE, _WHEELS = 300, 8, 2400
 _FILES_OF_ONE, _FILES, _NAMES_OF_ONE = 6, 3000, 8
 _LISTED, _RUNS = 100, 60
-_LISTS = {
-    "platforms": "platforms_by_count",
-    "causes": "causes_by_count",
-    "rules": "rules_by_count",
-    "missing": "missing_names",
-    "worst": "worst_files",
-    "errors": "errors_by_count",
-}
 
 Rows = list[dict[str, Any]]
 
@@ -88,7 +81,7 @@ def _view(directory: str, run: str | None) -> dict[str, Any]:
         row["verdict"]: row["number"]
         for row in ask("SELECT verdict, count(*) AS number FROM newest_releases GROUP BY verdict")
     }
-    lists = {name: ask(f"FROM {view} LIMIT {_LISTED + 1}") for name, view in _LISTS.items()}
+    lists = {each.id: ask(f"FROM {each.view} LIMIT {_LISTED + 1}") for each in dashboard_lists()}
     for row in lists["worst"]:
         row["wheel"] = row["path"].rsplit("/", 1)[-1]
     about = next(row for row in trend if row["run"] == chosen)
@@ -105,7 +98,6 @@ def _view(directory: str, run: str | None) -> dict[str, Any]:
         "totals": {row["torch"]: row for row in totals},
         "wheels": _wheels(connection, ask),
         **{name: rows[:_LISTED] for name, rows in lists.items()},
-        "views": _LISTS,
         "cut": {name: len(rows) > _LISTED for name, rows in lists.items()},
     }
 

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
+from abiscan.data import read_table
 from abiscan.model.versions import ReleaseRanges, minor
 from abiscan.model.words import counted, cut, size_words
 from abiscan.report.html.commands import steps_of
@@ -19,20 +21,21 @@ from abiscan.report.html.page_data import PageTexts
 _LONGEST, _LONGEST_SENTENCE = 160, 600
 
 
-class Listing(Struct, frozen=True):
-    """A table of the page.
-
-    Attributes:
-        id: its anchor. `columns`: (heading, whether it has numbers, whether it has names). `empty`: text for no rows.
-        more: text if there are more rows than these.
-    """
+class DashboardList(Struct, frozen=True):
+    """A list of the page, from `data/dashboard_lists.toml`, which describes the fields."""
 
     id: str
     title: str
-    columns: tuple[tuple[str, bool, bool], ...]
-    rows: tuple[tuple[str, ...], ...]
+    link: str
+    view: str
     empty: str
-    more: str = ""
+    columns: tuple[tuple[str, str, str], ...]
+
+
+@cache
+def dashboard_lists() -> tuple[DashboardList, ...]:
+    """The lists in the order of the page."""
+    return read_table("dashboard_lists.toml", dict[str, tuple[DashboardList, ...]])["list"]
 
 
 def render(view: Mapping[str, Any]) -> str:
@@ -81,7 +84,7 @@ def render(view: Mapping[str, Any]) -> str:
         packages=packages,
         all_packages=view["all_packages"],
         trend=[_run(row) for row in view["trend"]],
-        lists=[_listing(view, *each) for each in _LISTS],
+        lists=[(each, _rows(view[each.id], each.columns), view["cut"][each.id]) for each in dashboard_lists()],
     )
 
 
@@ -166,72 +169,10 @@ def _run(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_WHEELS, _FILES = ("Wheels", "wheels", "n"), ("Files", "files", "n")
-# (id, title, columns, text for no rows). A column has its heading, its key in a row, and `n` for numbers, `code` for
-# names.
-_LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...], str], ...] = (
-    (
-        "platforms",
-        "Platforms",
-        (
-            *(("Platform", "platform", "code"), _WHEELS, ("Load", "loads", "n"), ("Fail", "fails", "n")),
-            *(("Undecided or unreadable", "open", "n"), ("No torch", "not_torch", "n")),
-        ),
-        "There is no shared object.",
-    ),
-    (
-        "causes",
-        "What breaks, and why",
-        (("Cause", "cause", "code"), _WHEELS, _FILES, ("Example", "example", ""), ("Usual fix", "usual_fix", "")),
-        "Nothing fails.",
-    ),
-    (
-        "missing",
-        "Names that are missing most",
-        (("Name", "name", "code"), _WHEELS, _FILES, ("Exported by torch", "exported_in", "")),
-        "None is missing.",
-    ),
-    (
-        "worst",
-        "Files that lack most",
-        (
-            *(("Wheel", "wheel", ""), ("File", "member", "code"), ("Platform", "machine", "code")),
-            *(
-                ("Torch", "torch", ""),
-                ("Unresolved", "unresolved", "n"),
-                ("Cause", "cause", "code"),
-                ("Fix", "fix", ""),
-            ),
-        ),
-        "None fails.",
-    ),
-    (
-        "rules",
-        "Rules",
-        (("Rule", "rule", "code"), ("Severity", "severity", ""), _WHEELS, _FILES, ("Findings", "findings", "n")),
-        "No rule finds anything.",
-    ),
-    (
-        "errors",
-        "Could not be read",
-        (_WHEELS, ("The first", "first_place", ""), ("Why", "first_message", "")),
-        "All of it was read.",
-    ),
-)
-
-
-def _listing(
-    view: Mapping[str, Any], name: str, title: str, columns: Sequence[tuple[str, str, str]], empty: str
-) -> Listing:
-    rows = tuple(
-        tuple(_sentence(row[key]) if kind == "" else _text(row[key]) for _heading, key, kind in columns)
-        for row in view[name]
-    )
-    heads = tuple((heading, kind == "n", kind == "code") for heading, _key, kind in columns)
-    more = (
-        f"The first {len(rows)}; the view {view['views'][name]} of dashboard.sql has all." if view["cut"][name] else ""
-    )
-    return Listing(name, title, heads, rows, empty, more)
+def _rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str, str]]) -> list[list[str]]:
+    return [
+        [_sentence(row[key]) if kind == "text" else _text(row[key]) for _heading, key, kind in columns] for row in rows
+    ]
 
 
 def _text(value: object, longest: int = _LONGEST) -> str:
