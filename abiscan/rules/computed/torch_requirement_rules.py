@@ -94,7 +94,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     use = _torch_use(wheel)
     if use is None or use.allowed is not None:
         return
-    known, covered = use.known, use.covered
+    known, covered, every = use.known, use.covered, wheel.versions(use.users[0].machine or "")
     first = use.users[0] if use.narrowest is None else use.narrowest.member
     standing = [member for member in use.users if member.replaced_by is None]
     failing = next((member for member in standing if member.verdict is ArtifactVerdict.FAILS), None)
@@ -104,7 +104,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     detail = f"and {first.package_path} imports torch symbols"
     if setting is not None and tried is not None:
         verb = "has `layout-drift`" if failing is None else "does not load"
-        detail = f"and {verb} on torch {tried.version}{_chosen_words(setting, known[-1])}"
+        detail = f"and {verb} on torch {tried.version}{_chosen_words(setting, known, every)}"
     target = "Declare the torch releases that it needs"
     if use.narrowest is not None:
         detail += f"; {_loading_words(covered, use)}"
@@ -119,16 +119,20 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     yield wheel_finding(rule, wheel, first, detail=detail, target=target, severity=severity)
 
 
-def _chosen_words(setting: TargetEnvironment, newest: str) -> str:
-    """How the torch of a target environment was selected, in parentheses."""
+def _chosen_words(setting: TargetEnvironment, known: Sequence[str], every: Sequence[str]) -> str:
+    """How the torch of a target environment was selected, in parentheses.
+
+    Args:
+        known: the releases with wheels for the Python of the wheel, oldest first; `every`: all.
+    """
     tried = setting.torch_build
     match setting.torch.source if setting.torch is not None else None:
         case TargetSource.ENVIRONMENT:
             return " (installed)"
-        case TargetSource.NEWEST_KNOWN if tried is not None and tried.version != newest and setting.gpu is not None:
+        case TargetSource.NEWEST_KNOWN if tried is not None and tried.version != known[-1] and setting.gpu is not None:
             return f" (the newest known for {setting.gpu.value})"
         case TargetSource.NEWEST_KNOWN:
-            return " (the newest known)"
+            return " (the newest known)" if known[-1] == every[-1] else " (the newest known for its Python)"
         case _:
             return ""
 
