@@ -252,7 +252,10 @@ def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseInde
         ("vllm _C.abi3.so: undefined symbol: _ZNK3c1010TensorImpl15incref_pyobjectEv", "vllm=="),
         ("detectron2 _C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "facebookresearch/detectron2.git"),
         ("/lib64/libm.so.6: version `GLIBC_2.29' not found torch_sparse", "--no-binary torch-sparse torch-sparse"),
-        ("detectron2: /opt/x/_C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "in the source directory of _C"),
+        (
+            "detectron2: /opt/x/_C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv",
+            "in the source directory of the extension",
+        ),
     ],
 )
 def test_a_module_named_as_in_any_package_is_of_the_package_that_the_text_names(

@@ -248,7 +248,9 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
         return command
     name = package(missing) or normalised(project)
     base = re.sub(r"\.(?:cpython-\d|abi3|cp\d)[\w.-]*$", "", re.split(r"[/\\!]", missing.file.path)[-1])
-    tree = f"in the source directory of {name or safe(base, 'the extension')}"
+    # `_C` is a module of any package.
+    shown = name or ("" if base.startswith("_") else safe(base, ""))
+    tree = f"in the source directory of {shown or 'the extension'}"
     # A single file may belong to no package: it is built in its source tree.
     gpu = needs_gpu_build(missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
