@@ -118,11 +118,11 @@ def _artifact_lines(
     printed: set[tuple[str, str]] = set()
     reasons: set[str] = set()
     for number, each in enumerate(bad):
+        artifact = each
         # The files of a wheel are mostly undecided for one reason.
-        undecided = each.verdict is ArtifactVerdict.UNDECIDED and by_member
-        known = reasons if undecided and not style.verbose else ()
-        artifact = replace(each, notes=tuple(note for note in each.notes if note not in known))
-        reasons.update(each.notes)
+        if each.verdict is ArtifactVerdict.UNDECIDED and by_member and not style.verbose:
+            artifact = replace(each, notes=tuple(note for note in each.notes if note not in reasons))
+            reasons.update(each.notes)
         if lines:
             lines.append("")
         # The files of a wheel mostly share their causes.

@@ -284,6 +284,11 @@ def test_the_reason_why_a_wheel_is_undecided_is_printed_once(verbose: int, times
     wheel = Container(path, "wheel", "demo", "1.0", (), (), (), (), ArtifactVerdict.UNDECIDED, names)
     report = replace(samples.a_report(*files), containers=(wheel,))
     assert text.render(report, Style(width=None, verbose=verbose)).count(why) == times
+    # A file that does not load before them prints few of its notes.
+    fails = samples.an_artifact(path, "demo/0.so", verdict=ArtifactVerdict.FAILS, notes=("1", "2", why))
+    wheel = replace(wheel, verdict=ArtifactVerdict.FAILS, artifacts=(fails.display, *names))
+    report = replace(samples.a_report(fails, *files), containers=(wheel,))
+    assert text.render(report, Style(width=None, verbose=verbose)).count(f"because: {why}") == times
 
 
 def test_a_wheel_with_one_file_without_torch_is_named() -> None:
