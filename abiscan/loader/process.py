@@ -7,10 +7,12 @@ there as files.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.build_marks import wants_executable_stack
@@ -43,7 +45,7 @@ class Process(Struct):
         torch_failure: why `import torch` fails in the model, as a sentence; None if it does not.
         torch_stop: the loader's stop in `import torch`, if it is certain.
         torch: the objects loaded by importing torch, without those of extension modules.
-        strangers: paths of libraries that are loaded in place of those of torch with the same names.
+        strangers: paths of libraries of LD_LIBRARY_PATH or LD_PRELOAD without which torch could be imported.
         stack_is_executable: whether some object requires an executable stack.
         started: number of objects before main.
         lookups: lookups of the relocations of libraries that several files of a run may load.
@@ -104,8 +106,12 @@ class ProcessBuilder:
         executable: ElfFile,
         linker: RuntimeLinker,
         torch: InstalledTorch | None,
+        *,
+        is_checked: bool = False,
     ) -> None:
         self._settings = settings
+        # Other libraries than those that torch was installed with may make its import fail.
+        self._is_checked = is_checked or bool(settings.library_path or settings.preload)
         self._environment = environment
         self._torch = torch
         self._executable = executable
@@ -144,8 +150,8 @@ class ProcessBuilder:
                 process.torch_failure = self._explain(self._torch, reason)
                 if isinstance(reason, LoadFailure) and not preloads.has_rocm_init(self._torch):
                     process.torch_stop = reason.stop
+                    process.strangers = self._strangers(process, self._torch, reason.stop)
                 self._map_available_libraries(process, self._torch)
-            process.strangers = self._strangers(process, self._torch)
             process.torch = process.namespace.maps[first:]
             if modules:
                 self._import_numpy(process)
@@ -218,17 +224,35 @@ class ProcessBuilder:
         if self._disk.exists(preloads.global_dependencies(torch)):
             self._load_global_dependencies(process, torch)
         closure = self._dlopen(process, torch.extension)
-        if self._settings.library_path or self._settings.preload:
+        if self._is_checked:
             from abiscan.loader.mixed_torches import check_imported
 
-            is_mixed = bool(self._strangers(process, torch))
+            is_mixed = bool(self._replacements(process, torch))
             check_imported(process.namespace, process.started, self.linker, closure, bind_all=is_mixed)
 
-    def _strangers(self, process: Process, torch: InstalledTorch) -> tuple[str, ...]:
-        """Libraries that LD_LIBRARY_PATH or LD_PRELOAD puts in place of those of torch."""
+    def _replacements(self, process: Process, torch: InstalledTorch) -> list[str]:
+        """Loaded libraries that have the names of torch's own and are other files."""
         own, names = set(map(self._disk.real, torch.libraries)), torch.sonames
         found = (each.name for each in process.namespace if os.path.basename(each.name) in names)
-        return tuple(name for name in found if self._disk.real(os.path.join(self._settings.cwd, name)) not in own)
+        return [name for name in found if self._real(name) not in own]
+
+    def _strangers(self, process: Process, torch: InstalledTorch, stop: LoaderStop) -> tuple[str, ...]:
+        """The libraries that LD_LIBRARY_PATH or LD_PRELOAD puts in place of others; none if torch cannot be imported
+        without them either."""
+        found = self._replacements(process, torch)
+        if stop.kind is StopKind.VERSION_NOT_FOUND:
+            found.insert(0, stop.object)
+        folders = {self._real(os.path.dirname(name)) for name in found}
+        searched = [each for each in re.split("[:;]", self._settings.library_path or "") if each]
+        kept = [each for each in searched if self._real(each) not in folders]
+        if not found or (kept == searched and not self._settings.preload):
+            return ()
+        settings = replace(self._settings, library_path=":".join(kept) or None, preload=None)
+        builder = ProcessBuilder(settings, self._environment, self._executable, self.linker, torch, is_checked=True)
+        return tuple(found) if builder.build(modules=False).torch_failure is None else ()
+
+    def _real(self, path: str) -> str:
+        return self._disk.real(os.path.join(self._settings.cwd, path))
 
     def _map_available_libraries(self, process: Process, torch: InstalledTorch) -> None:
         """Map the libraries of a torch that cannot be imported, without their missing dependencies: imports from them
@@ -270,11 +294,7 @@ class ProcessBuilder:
 
     def _is_mapped(self, process: Process, part: str) -> bool:
         """Whether a text is in /proc/self/maps, whose paths have all symbolic links resolved."""
-        return any(
-            part in self._disk.real(os.path.join(self._settings.cwd, item.name))
-            for item in process.namespace
-            if item.file_id
-        )
+        return any(part in self._real(item.name) for item in process.namespace if item.file_id)
 
     def _preload(self, process: Process, preload: Preload, torch: InstalledTorch) -> None:
         """Open a preloaded library. Raises LoadFailure or Undecidable if that ends the import."""

@@ -111,8 +111,8 @@ class LoaderPrediction(Struct, frozen=True):
         stop: the first error of glibc's loader, if it fails.
         undecided: the reason why there is no prediction, as a sentence.
         torch_fails: whether `import torch` itself fails, before the file is loaded.
-        strangers: paths of the libraries that LD_LIBRARY_PATH or LD_PRELOAD puts in place of those of torch, if it
-            fails.
+        strangers: paths of the libraries that LD_LIBRARY_PATH or LD_PRELOAD puts in place of others, if torch fails
+            with them and not without them.
     """
 
     outcome: LoaderOutcome | None

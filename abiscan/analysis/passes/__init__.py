@@ -16,6 +16,7 @@ from msgspec import Struct
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.pass_results import CalledOperators, GpuCheck
 from abiscan.model.cause import Diagnosis
+from abiscan.model.loading import StopKind
 from abiscan.model.report import ArtifactVerdict
 from abiscan.provenance.provenance_facts import CALLS_BY_NAME
 
@@ -67,9 +68,15 @@ def is_refused_by_loader(record: FileRecord) -> bool:
     """Whether the loader of this machine refuses the given file, although it does not fail on the target."""
     return (
         record.is_alone
-        and not record.loader.torch_fails  # not caused by the file
+        and (not record.loader.torch_fails or _lacks_version(record))  # else not caused by the file
         and any(finding.rule == "loader-refuses" for finding in record.findings)
     )
+
+
+def _lacks_version(record: FileRecord) -> bool:
+    """Whether a library of the system is too old for torch, and so may be for the file."""
+    stop = record.loader.stop
+    return stop is not None and stop.kind is StopKind.VERSION_NOT_FOUND
 
 
 def verdict_asks_outcomes(record: FileRecord) -> bool:

@@ -16,11 +16,13 @@ from abiscan.rules.rule import Rule
 _OTHER_MACHINE = "; to check the file for the machine where it will run, pass `--torch RELEASE`"
 _DAMAGED = "Build or download {object} again: it loads on no machine"
 _STRANGER = (
-    "`unset LD_LIBRARY_PATH LD_PRELOAD`, or take the folder of {stranger} out of them: it is loaded in place of the "
-    "library of {torch} with the same name"
+    "`unset LD_LIBRARY_PATH LD_PRELOAD`, or take the folder of {stranger} out of them: it is loaded in place of "
+    "another library with the same name, with which {torch} loads"
 )
+_OLD_SYSTEM = "Use a system whose {object} defines {version}, which {torch} requires"
 _MODULE = "`pip install {module}`, which torch requires"
 _TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}`"
+_OF_TORCH = {StopKind.VERSION_NOT_FOUND: _OLD_SYSTEM, StopKind.MODULE_NOT_FOUND: _MODULE}
 # Templates over the fields of `LoaderStop`.
 _FIXES = {
     StopKind.LIBRARY_NOT_FOUND: "Install the package that provides {object}" + _OTHER_MACHINE,
@@ -87,10 +89,9 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
     fix = _DAMAGED.format(object=subject.path)
     if prediction.torch_fails:
         strangers = prediction.strangers
-        is_module = stop is not None and stop.kind is StopKind.MODULE_NOT_FOUND
-        template = _STRANGER if strangers else _MODULE if is_module else _TORCH_FAILS
-        module = "" if stop is None else stop.detail
-        fix = template.format(torch=subject.torch, stranger=next(iter(strangers), ""), module=module)
+        template = _STRANGER if strangers else _TORCH_FAILS if stop is None else _OF_TORCH.get(stop.kind, _TORCH_FAILS)
+        known = {} if stop is None else {"object": stop.object, "version": stop.version, "module": stop.detail}
+        fix = template.format(torch=subject.torch, stranger=next(iter(strangers), ""), **known)
     elif stop is not None:
         is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)

@@ -39,6 +39,11 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
         # `pip install --force-reinstall torch` may replace a CPU build by one for CUDA.
         (LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail="typing_extensions"), (), "`pip install typing_extensions`"),
         (LoaderStop(StopKind.UNDEFINED_SYMBOL, "libtorch_cpu.so", "f"), ("/x/libc10.so",), "folder of /x/libc10.so"),
+        (
+            LoaderStop(StopKind.VERSION_NOT_FOUND, "/l/libc.so.6", version="GLIBC_9"),
+            (),
+            "Use a system whose /l/libc.so.6",
+        ),
     ],
 )
 def test_what_a_torch_that_cannot_be_imported_needs(stop: LoaderStop, strangers: tuple[str, ...], fix: str) -> None:
