@@ -124,13 +124,21 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
 def _top_of(root: str, files: FileSystem) -> str:
     """The directory of a torch package or libtorch folder, from its `lib` folder, one that contains it, or the prefix
     of the Python in which it is installed."""
-    own = _own_libraries(os.path.join(root, "lib"), files)
     if os.path.basename(root) == "lib" and _own_libraries(root, files):
         root = os.path.dirname(root)
-    elif not own and files.is_directory(os.path.join(root, "torch")):
+    own = _own_libraries(os.path.join(root, "lib"), files)
+    if not own and files.is_directory(os.path.join(root, "torch")):
         return os.path.join(root, "torch")
-    installed = (os.path.join(site, "torch") for site in sites_below(root, files))
-    return next((each for each in installed if files.is_file(os.path.join(each, "version.py"))), root)
+    for package in (os.path.join(site, "torch") for site in sites_below(root, files)):
+        # A package with libraries of its own is not the torch whose libraries are in the prefix.
+        is_other = bool(own) and _is_whole(_own_libraries(os.path.join(package, "lib"), files))
+        if files.is_file(os.path.join(package, "version.py")) and not is_other:
+            return package
+    return root
+
+
+def _is_whole(libraries: Iterable[str]) -> bool:
+    return any(torch_stem(path) == "libtorch_cpu" for path in libraries)
 
 
 def _variant(label: str, cuda: str | None, hip: str | None, names: Collection[str | None]) -> str:
@@ -182,9 +190,9 @@ def _locate_libraries(root: str, files: FileSystem) -> tuple[str, tuple[str, ...
     directory = os.path.join(root, "lib")
     libraries = _own_libraries(directory, files)
     prefix = re.match(_IN_PREFIX, root)
-    if prefix and not any(torch_stem(p) == "libtorch_cpu" for p in libraries):
+    if prefix and not _is_whole(libraries):
         shared = _own_libraries(os.path.join(prefix[1], "lib"), files, is_torch_library)
-        if any(torch_stem(p) == "libtorch_cpu" for p in shared):
+        if _is_whole(shared):
             have = {os.path.basename(p) for p in shared}
             extra = tuple(p for p in libraries if os.path.basename(p) not in have)
             return os.path.join(prefix[1], "lib"), shared + extra

@@ -32,7 +32,7 @@ from abiscan.wheel.metadata import container_facts, find_excess_of_metadata
 from abiscan.wheel.requirement_lines import normal_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cp|pypy|abi3)[^/]*)?\.(so|pyd)$")
+_MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cp|pypy|abi3)[^/]*)?\.(so|pyd|py)$")
 
 
 class InstalledPackage(Struct, frozen=True):
@@ -274,8 +274,8 @@ def roots_of(site: str, dist_info: str, files: FileSystem) -> tuple[str, ...]:
 def _roots(site: str, dist_info: str, entries: list[str], files: FileSystem) -> tuple[str, ...]:
     top = files.read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
     names = set(top.decode("utf-8", "replace").split())
-    if not names and dist_info.endswith(".egg-info"):
-        names = {name_of_record(dist_info)}  # distutils wrote metadata alone, to a file
+    if not names:
+        names = {name_of_record(dist_info)}  # distutils wrote metadata alone, to a file; flit writes no such list
     return tuple(e for e in entries if e in names or _imports_as(e) in names) or (dist_info,)
 
 

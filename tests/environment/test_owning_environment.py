@@ -92,6 +92,12 @@ def test_a_torch_with_its_libraries_in_its_prefix(named: str, tmp_path: Path) ->
     found = read_torch(os.path.normpath(tmp_path / named), empty(tmp_path / "other"))
     assert (found.version, found.library_dir) == ("2.8.0", str(tmp_path / "lib"))
     assert found.libraries[:2] == tuple(map(str, libraries))
+    # With libraries in the package, those of the prefix are another torch, made by `cmake --install`.
+    shutil.copy(libraries[0], package / "lib" / "libtorch_cpu.so")
+    of_prefix = named in (".", "lib")
+    assert (
+        read_torch(os.path.normpath(tmp_path / named), empty(tmp_path / "third")).root == str(tmp_path)
+    ) is of_prefix
 
 
 def test_a_site_packages_without_an_interpreter_has_the_version_of_its_path(tmp_path: Path) -> None:

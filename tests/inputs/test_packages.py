@@ -97,6 +97,9 @@ def test_a_record_without_files_is_no_pure_package(tmp_path: Path, record: str) 
     found, errors, notes = all_of("gone", cwd=tmp_path, site=[str(site)])
     assert (found, notes) == ([], [])
     assert [e.message for e in errors] == ["its files are unknown: no RECORD, and no module of its name"]
+    # Debian removes RECORD: typing_extensions is a module without a list of modules.
+    (site / "gone.py").touch()
+    assert [type(each) for each in all_of("gone", cwd=tmp_path, site=[str(site)])[1]] == []
 
 
 def test_what_no_installer_recorded(tmp_path: Path, site: Path) -> None:
