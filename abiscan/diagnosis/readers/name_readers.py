@@ -12,6 +12,7 @@ from abiscan.diagnosis.text import name_tokens
 from abiscan.diagnosis.text.message_paths import file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import NameToken, ends_clause, is_plain_word, read_name
+from abiscan.diagnosis.text.text_facts import pattern_of
 from abiscan.ownership.cuda_exports import names_alike
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
@@ -309,8 +310,10 @@ def _importer(hit: Hit) -> Values:
     own = _by_torch(hit)
     if own:
         return own
-    paths = [first or second for first, second in _OF_PACKAGE.findall(f"{hit.preceding(8)}\n{hit.before}")]
-    last = paths[-1].replace("\\", "/") if paths else ""
+    above = f"{hit.preceding(8)}\n{hit.before}"
+    paths = list(_OF_PACKAGE.finditer(above))
+    of_program = bool(paths) and pattern_of("frame_of_program").search(above, paths[-1].end()) is not None
+    last = (paths[-1][1] or paths[-1][2]).replace("\\", "/") if paths and not of_program else ""
     if not last:
         # `from . import iou3d_nms_cuda` in the last frame: a module beside that file.
         beside = _BESIDE.findall(f"{hit.preceding(4)}\n{hit.before}")

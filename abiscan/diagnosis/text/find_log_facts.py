@@ -40,7 +40,7 @@ from abiscan.releases.build import has_the_new_string
 
 # Facts that hold where the text shows the row of `text_facts.toml` of the same name.
 _SHOWN: Final = (
-    *("only_wheel", "is_wsl", "is_musl", "is_jetson", "is_image_build", "is_apple_silicon", "is_nvidia_image"),
+    *("only_wheel", "is_wsl", "is_musl", "is_jetson", "is_apple_silicon", "is_nvidia_image"),
     *("is_free_threaded", "is_conda", "is_python_build", "is_compiled_at_first_use", "keeps_source"),
     *("rejected_name", "validity_asked", "exporting_release_asked"),
 )
@@ -96,6 +96,8 @@ def log_facts(text: str) -> LogFacts:
         if is_shown("lists_places_without_library", text)
         else {path.rpartition("/")[2]: path for path in values("library_file", text)},
         first_use=only_value(values("folder_of_first_use", text)),
+        is_image_build=is_shown("is_image_build", text)
+        or (is_shown("names_image_build", text) and not is_shown("names_image_run", text)),
         is_jetson_container=is_shown("is_jetson", text) and is_shown("in_container", text),
         **{name: is_shown(name, text) for name in _SHOWN},
     )

@@ -54,7 +54,7 @@ class LogFacts(Struct, frozen=True):
         is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         is_jetson_container: whether it is a container on a Jetson.
-        is_image_build: whether a command of a Dockerfile failed.
+        is_image_build: whether a command of a Dockerfile failed, or the text names builds of images alone.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.

@@ -17,6 +17,7 @@ from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
 from abiscan.releases.companions import COMPANIONS
 
 _MOST_RELEASES: Final = 500
+_FRAMES: Final = ("module_of_frame", "frame_of_program")
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
 
 
@@ -100,8 +101,10 @@ def _used_packages(text: str) -> tuple[str, ...]:
 
 def find_failing_companion(text: str) -> str:
     """The package released with torch of the last frame of a traceback, else that a text without one is about."""
-    frames = values("module_of_frame", text)
-    name = frames[-1] if frames else next(iter(values("failing_companion", text)), "")
+    frame, of_program = (max(matches(fact, text), key=re.Match.end, default=None) for fact in _FRAMES)
+    if of_program is not None and (frame is None or of_program.end() > frame.end()):
+        return ""
+    name = captured(frame) if frame is not None else next(iter(values("failing_companion", text)), "")
     return name if name in COMPANIONS else ""
 
 
