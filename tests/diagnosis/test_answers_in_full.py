@@ -297,6 +297,26 @@ def test_a_package_released_with_torch_that_lacks_a_library(
     assert (f'"{package}==' in subject.causes[0].fix) is is_named
 
 
+@pytest.mark.parametrize("name", ["ompi_mpi_short_float", "ucp_ep_create"])
+def test_a_library_of_torch_links_what_it_needs(name: str, index: ReleaseIndex) -> None:
+    """ld(1) links a shared library with undefined symbols only if nobody asks for them: torch loaded where it was built
+    (Open MPI 4 has no ompi_mpi_short_float, Open MPI 5 has)."""
+    (subject,) = _ask(f"ImportError: /v/torch/lib/libtorch_cpu.so: undefined symbol: {name}", index)
+    assert subject.causes[0].cause is CauseId.LIBRARY_VERSION_MISMATCH
+    (subject,) = _ask(f"ImportError: /v/foo/_C.so: undefined symbol: {name}", index)
+    assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
+
+
+@pytest.mark.parametrize("program", ["target/release/my", "target/release/my ", "./a.out"])
+def test_a_program_may_miss_the_folder_of_libtorch(program: str, index: ReleaseIndex) -> None:
+    """elf/rtld.c of glibc prints this before main; a file of Python is opened later."""
+    missing = "libtorch_cuda.so: cannot open shared object file: No such file or directory"
+    (subject,) = _ask(f"{program}: error while loading shared libraries: {missing}", index)
+    assert subject.needed_by == program.strip()
+    assert "LD_LIBRARY_PATH=DIRECTORY" in subject.causes[0].fix
+    assert "pip install" not in subject.causes[0].fix
+
+
 @pytest.mark.parametrize("text", ["docker build: {}", "#12 34.5 {}", "{}"])
 def test_no_gpu_is_passed_to_the_build_of_an_image(text: str, index: ReleaseIndex) -> None:
     """https://docs.docker.com/reference/cli/docker/buildx/build has no --gpus."""

@@ -74,7 +74,9 @@ def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
     elif not is_read and not missing.reference.link_time and _is_of_another_release(missing, vendor):
         yield from _other_release(missing, vendor)
         yield from _not_linked(missing, vendor, 0.5)
-    elif _is_built_elsewhere(missing) and not file.base_name.startswith("libmkl_"):
+    elif (_is_built_elsewhere(missing) and not file.base_name.startswith("libmkl_")) or _is_linked_by_torch(
+        missing, vendor
+    ):
         yield from row_causes(
             "library-of-vendor-lacks-symbol",
             missing,
@@ -82,6 +84,7 @@ def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
             file=file.base_name,
             path=file.path,
             vendor_library=vendor.library,
+            torch_library=file.is_torch_itself,
         )
         yield from _not_linked(missing, vendor, 0.5)
     elif is_of_dyld(missing) and vendor.owner is Owner.LIBC:
@@ -122,6 +125,7 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidates:
         release="" if release is None else release[1],
         path=missing.file.path,
         vendor_library=vendor.library,
+        torch_library=False,
     )
 
 
@@ -129,6 +133,13 @@ def _is_built_elsewhere(missing: MissingName) -> bool:
     """Whether the file of a message is a vendor's library, which users do not build from source."""
     of_file = missing.file.base_name
     return missing.file.facts is None and (of_file.startswith("libmkl_") or vendor_of_library(of_file) is not None)
+
+
+def _is_linked_by_torch(missing: MissingName, vendor: Vendor) -> bool:
+    """Whether a loader's message is about a library of torch that was linked with the vendor's; not so BLAS, without
+    which torch builds, too."""
+    is_loaded = missing.file.facts is None and not missing.reference.link_time
+    return missing.file.is_torch_itself and is_loaded and vendor.owner is Owner.OTHER and vendor.library not in _BLAS
 
 
 def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:

@@ -249,6 +249,9 @@ def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
                 f"loaded, and is probably {other}."
             )
     fix = torch_fixes.build_for(search.accelerator or "", search.missing)
+    if search.of_program and not search.at_link_time:
+        there = "If it is there: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: its folder"
+        fix = f"find / -name {name} 2>/dev/null\n{there}\nOtherwise: {fix}"
     return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why)
 
 

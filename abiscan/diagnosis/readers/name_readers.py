@@ -188,7 +188,7 @@ def unopened_library(hit: Hit, _values: Values) -> Values | None:
         return None
     # `PROGRAM: error while loading shared libraries: libX`: the program comes first.
     program, loading, _ = hit.before.partition(_LOADING)
-    program = program.rstrip(" ").rpartition(" ")[2]
+    program = program.rstrip(" ").replace(" :", ":").rpartition(" ")[2]
     needed_by = (program.strip("`'\":") if program.endswith(":") else A_PROGRAM) if loading else ""
     return {"text": name.rsplit("/", 1)[-1], "needed_by": needed_by, **_importer(hit)}
 
