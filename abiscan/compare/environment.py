@@ -71,6 +71,12 @@ class InspectedEnvironment(Struct, frozen=True):
         """Whether the installed torch cannot be imported."""
         return any(problem.kind is ProblemKind.TORCH_FAILS for problem in self.problems)
 
+    @property
+    def reinstalls(self) -> bool:
+        """Whether a torch that cannot be imported can be after pip installs it again with what it requires."""
+        commands = (problem.command for problem in self.problems if problem.kind is ProblemKind.TORCH_FAILS)
+        return any(command.startswith(self.pip) for command in commands)
+
 
 def environment_report(inspected: InspectedEnvironment) -> EnvironmentReport:
     """The report. Packages that need an action come first, in the order of the actions."""
@@ -123,7 +129,10 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
     requires = applicable(torch_requirements(package.requires_dist), (inspected.markers,))
     now = _allowed(find_package_outcome(files), package, inspected.torch, inspected.markers)
     waits = False
-    if inspected.torch is None or (inspected.torch_fails and now.allowed and now.state is not PackageState.FAILS):
+    # Which symbols a file lacks is known once the libraries of torch itself are loaded.
+    in_vain = inspected.torch_fails and not inspected.reinstalls and inspected.source_build is None
+    fails = inspected.torch_fails and now.allowed
+    if inspected.torch is None or (fails and (now.state is not PackageState.FAILS or in_vain)):
         lack = "no torch is installed here" if inspected.torch is None else "`import torch` fails here"
         alone, now = now, _require_torch(now, files, lack, required=bool(requires))
         waits = inspected.after is None and now != alone
@@ -138,7 +147,9 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
             inspected.markers,
         )
     outcome = now if after is None else after
-    action = Action.INSTALL if waits else _action(outcome, package)
+    action = _action(outcome, package)
+    if waits:
+        action = Action.CHECK if in_vain else Action.INSTALL
     what = ([wanted] if wanted else []) if waits else missing_distributions(outcome.absent)
     command = " ".join((inspected.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
     if action is Action.REPLACE and inspected.source_build is not None and inspected.after is None:
@@ -161,8 +172,8 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
 
 def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
     """The requirement on the newest torch that all packages which need one load on; None if there is none."""
-    if inspected.source_build is not None:
-        return None  # pip would put a release in its place
+    if inspected.source_build is not None or (inspected.torch_fails and not inspected.reinstalls):
+        return None  # pip would put a release in its place, or keep what is there
     if inspected.torch is not None:
         return f"torch=={inspected.torch.partition('+')[0]}"
     candidates = inspected.installable

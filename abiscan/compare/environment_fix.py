@@ -31,7 +31,6 @@ from abiscan.model.environment_report import (
     FixConflict,
     PackageOutcome,
     PackageState,
-    ProblemKind,
     on_releases,
 )
 from abiscan.model.imports import Owner
@@ -172,9 +171,7 @@ def _candidates(inspected: InspectedEnvironment) -> list[_Candidate]:
 
 def _repair(inspected: InspectedEnvironment) -> str:
     """Arguments that install what the installed torch requires, if it cannot be imported."""
-    commands = (each.command for each in inspected.problems if each.kind is ProblemKind.TORCH_FAILS)
-    repairs = any(command.startswith(inspected.pip) for command in commands)
-    return f"torch=={(inspected.torch or '').partition('+')[0]}" if repairs else ""
+    return f"torch=={(inspected.torch or '').partition('+')[0]}" if inspected.reinstalls else ""
 
 
 def _released(version: str, variant: str, inspected: InspectedEnvironment, *, checked: bool) -> _Candidate:

@@ -12,6 +12,7 @@ from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Problem, ProblemKind
+from abiscan.model.loading import LoaderStop, StopKind
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.ownership.vendors import library_stem
@@ -63,13 +64,24 @@ def torch_problems(
 
 
 def failing_torch(
-    failure: str | None, version: str, pip: str, source_build: TorchBuild | None, strangers: Sequence[str] = ()
+    failure: str | None,
+    version: str,
+    pip: str,
+    source_build: TorchBuild | None,
+    *,
+    stop: LoaderStop | None = None,
+    strangers: Sequence[str] = (),
 ) -> Iterator[Problem]:
     """The torch cannot be imported; `failure` is the loader's error, `strangers` are libraries that are loaded in place
-    of those of torch. No command installs a source build."""
-    if failure is not None:
-        command = "" if source_build is not None else f"{pip} torch=={version.partition('+')[0]}"
-        yield Problem(ProblemKind.TORCH_FAILS, failure, "unset LD_LIBRARY_PATH LD_PRELOAD" if strangers else command)
+    of others. No command installs a source build, or a newer system."""
+    if failure is None:
+        return
+    command = f"{pip} torch=={version.partition('+')[0]}"
+    if strangers:
+        command = "unset LD_LIBRARY_PATH LD_PRELOAD"
+    elif source_build is not None or (stop is not None and stop.kind is StopKind.VERSION_NOT_FOUND):
+        command = ""
+    yield Problem(ProblemKind.TORCH_FAILS, failure, command)
 
 
 def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:

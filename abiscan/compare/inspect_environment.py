@@ -64,8 +64,15 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     version, pip = environment.version, pip_command(environment, every)
     problems: list[Problem] = []
     if installed is not None:
-        failure, strangers = context.loader.torch_failure, context.loader.strangers
-        problems += failing_torch(failure, installed.version, pip, source_build, strangers)
+        loader = context.loader
+        problems += failing_torch(
+            loader.torch_failure,
+            installed.version,
+            pip,
+            source_build,
+            stop=loader.torch_stop,
+            strangers=loader.strangers,
+        )
         problems += missing_requirements(every, installed.version, pip)
     problems += torch_problems(environment, every, None if installed is None else installed.version)
     problems += several_runtimes(native)

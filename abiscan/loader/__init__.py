@@ -23,7 +23,7 @@ from abiscan.loader.resolution import Resolution
 from abiscan.loader.resolve_in_process import resolve_in_process
 from abiscan.loader.tls import static_references
 from abiscan.model.imports import Owner
-from abiscan.model.loading import LoaderPrediction
+from abiscan.model.loading import LoaderPrediction, LoaderStop
 from abiscan.ownership.names import owner_of_library
 
 __all__ = ["Loader", "LoaderSettings", "Resolution"]
@@ -149,6 +149,11 @@ class Loader:
         it."""
         process = None if self._builder is None else self._process(modules=False)
         return None if process is None or process.torch_stop is None else process.torch_failure
+
+    @property
+    def torch_stop(self) -> LoaderStop | None:
+        """The stop of `torch_failure`."""
+        return None if self._builder is None else self._process(modules=False).torch_stop
 
     @property
     def strangers(self) -> tuple[str, ...]:

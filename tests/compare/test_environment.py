@@ -10,7 +10,7 @@ from abiscan.compare.environment_fix import environment_fix
 from abiscan.compare.environment_problems import failing_torch, missing_requirements
 from abiscan.compare.file_outcome import FileOutcome
 from abiscan.model.environment_report import Action, PackageState, Problem, ProblemKind
-from abiscan.model.loading import NeededLibrary
+from abiscan.model.loading import LoaderStop, NeededLibrary, StopKind
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.target import TorchBuild, TorchKind
@@ -80,6 +80,27 @@ def test_a_source_build_is_never_replaced_and_its_packages_are_built(version: st
         *missing_requirements((distribution("torch", "filelock", "sympy>=1.13.3"),), version, "pip install"),
     ]
     assert [each.command for each in problems] == ["", "pip install filelock 'sympy>=1.13.3'"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "strangers", "command"),
+    [
+        (StopKind.LIBRARY_NOT_FOUND, (), "pip install torch==2.13.0"),
+        # torch is as before, and the library of the system as old.
+        (StopKind.VERSION_NOT_FOUND, (), ""),
+        (StopKind.VERSION_NOT_FOUND, ("/x/libstdc++.so.6",), "unset LD_LIBRARY_PATH LD_PRELOAD"),
+    ],
+)
+def test_a_torch_that_cannot_be_imported_is_installed_if_that_helps(
+    kind: StopKind, strangers: tuple[str, ...], command: str
+) -> None:
+    (problem,) = failing_torch(
+        "it fails", "2.13.0+cpu", "pip install", None, stop=LoaderStop(kind, "/x/a.so"), strangers=strangers
+    )
+    assert problem.command == command
+    (row,) = environment_report(inspected(LOADS, problems=(problem,))).packages
+    expected = (Action.INSTALL, command) if command.startswith("pip") else (Action.CHECK, "")
+    assert (row.action, row.command) == expected
 
 
 @pytest.mark.parametrize(
