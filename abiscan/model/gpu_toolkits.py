@@ -90,7 +90,8 @@ _AMD = tuple(
         (r"mi2(?:10|50)x?", "gfx90a"),
         (r"mi100", "gfx908"),
         (r"mi[56]0", "gfx906"),
-        (r"mi25", "gfx900"),
+        (r"mi25|vega(?:56|64)", "gfx900"),
+        (r"[45][789]0x?", "gfx803"),
     )
 )
 """Names of Radeon and Instinct GPUs without `Radeon`, `RX` and `Instinct`, and their targets (LLVM, AMDGPUUsage,

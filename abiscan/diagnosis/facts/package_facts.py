@@ -205,7 +205,7 @@ def build_for_capability(values: Values, missing: MissingName) -> str:
         flag = f"-gencode arch=compute_{digits},code=sm_{digits}"
         return f"add {flag} to {setting} of {package and package.name}, which lists the GPUs; {build}"
     setting = setting.format(digits=digits, capability=capability or "X.Y")
-    return f"set {setting}\n{build}" if wheel_rows.is_on_windows(missing) else f"export {setting}; {build}"
+    return f"export {setting}; {build}"
 
 
 def repeats_failed_install(values: Values, missing: MissingName) -> bool:
@@ -251,7 +251,7 @@ def wheel_of_package(values: Values, missing: MissingName) -> bool:
 def published_wheel(values: Values, missing: MissingName) -> bool:
     """Whether the first way of `reinstall_package` is a wheel, which needs no compiler."""
     package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
-    if package is None or not (package.wheels or package.cuda):
+    if package is None or not (package.wheels or package.cuda) or missing.log.is_musl:
         return False
     first = (reinstall_package(values, missing) or "").partition("\n")[0]
     is_built = "--no-build-isolation" in first and "published wheel" not in first

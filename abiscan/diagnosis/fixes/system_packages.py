@@ -70,7 +70,7 @@ def install_file(name: str, *, jetson: bool = False, system: str = "") -> tuple[
     if jetson and row is not None and row.jetson:
         return (row.jetson,)
     macos = name.endswith(".dylib")
-    if ".so." in name and (row is None or row.apt) and (of_system := _of_system(name, row, system)):
+    if ".so." in name and (row is None or row.apt or row.dnf) and (of_system := _of_system(name, row, system)):
         return (*of_system, *(_beside_system(row) if row is not None else ()))
     if row is None:
         search = f"apt-get install -y apt-file && apt-file update && apt-file search {name}"
@@ -116,8 +116,7 @@ def _of_system(name: str, row: SystemLibrary | None, system: str) -> tuple[str, 
         case "suse":
             return (f"sudo zypper install '{name}()(64bit)'",)
         case "fedora":
-            package = f"'{name}()(64bit)'" if row is None or not row.dnf or "{" in row.dnf else row.dnf
-            return (f"sudo dnf install {package}  # yum, where there is no dnf",)
+            return (f"sudo dnf install '{name}()(64bit)'  # yum, where there is no dnf",)
     return ()
 
 
