@@ -313,7 +313,7 @@ def test_a_program_may_miss_the_folder_of_libtorch(program: str, index: ReleaseI
     missing = "libtorch_cuda.so: cannot open shared object file: No such file or directory"
     (subject,) = _ask(f"{program}: error while loading shared libraries: {missing}", index)
     assert subject.needed_by == program.strip()
-    assert "LD_LIBRARY_PATH=DIRECTORY" in subject.causes[0].fix
+    assert "LD_LIBRARY_PATH=/path/to/libtorch/lib" in subject.causes[0].fix
     assert "pip install" not in subject.causes[0].fix
 
 

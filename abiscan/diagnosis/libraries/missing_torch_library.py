@@ -235,7 +235,7 @@ def _of_package(missing: MissingName) -> str:
 
 def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
     """All releases ship it, in builds for a GPU; the target is unknown."""
-    name, score, remaining = search.name, 0.78 if search.of_program else 0.7, 0.9
+    name, score, remaining = search.name, 0.7, 0.9
     other = "a CPU build" if search.accelerator == "CUDA" else "a build for another device"
     why = f"The installed torch is probably {other}, which does not contain it."
     if search.at_link_time:
@@ -249,9 +249,6 @@ def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
                 f"loaded, and is probably {other}."
             )
     fix = torch_fixes.build_for(search.accelerator or "", search.missing)
-    if search.of_program and not search.at_link_time:
-        there = "If it is there: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: its folder"
-        fix = f"find / -name {name} 2>/dev/null\n{there}\nOtherwise: {fix}"
     return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why)
 
 
@@ -263,12 +260,11 @@ def _not_beside_program(search: _Search, score: float) -> Candidates:
     """The library is not beside a program without Python."""
     file = search.missing.file
     is_program = _is_program(file.base_name)
-    most = 0.75 if search.accelerator and search.missing.target is None else 0.8
     yield from row_causes(
         "torch-library-not-beside-program",
         search.missing,
         evidence=search.evidence,
-        score=min(score, most),
+        score=min(score, 0.8),
         file=file.base_name if is_program else file.file_name,
         kind="unknown" if file.path == A_PROGRAM else "program" if is_program else "library",
         suffix=_suffix(search.name),
