@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from abiscan.elf import ElfFile
@@ -21,6 +22,7 @@ from abiscan.loader.relocation_checks import check_names, check_read, check_relo
 from abiscan.loader.symbol_versions import check_versions
 from abiscan.loader.tls import check_blocks
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
+from abiscan.ownership.torch_names import is_torch_library
 
 
 class Examination:
@@ -100,9 +102,9 @@ class Examination:
     def predict(self) -> LoaderPrediction:
         """Predict the outcome with the loader's own message."""
         process = self.process
-        if process.torch_stop is not None:
+        if process.torch_stop is not None and not self._is_stopped_alone(process.torch_stop):
             return LoaderPrediction(LoaderOutcome.FAILS, process.torch_stop, None, True, process.strangers)
-        if process.torch_failure is not None:
+        if process.torch_failure is not None and process.torch_stop is None:
             return _unknown(process.torch_failure)
         closure = self.closure
         if closure.undecided is not None:
@@ -116,6 +118,13 @@ class Examination:
         except Undecidable as reason:
             return _unknown(str(reason))
         return LoaderPrediction(LoaderOutcome.LOADS)
+
+    def _is_stopped_alone(self, stop: LoaderStop) -> bool:
+        """Whether a library that is too old for torch stops a file without torch's libraries, too."""
+        if stop.kind is not StopKind.VERSION_NOT_FOUND:
+            return False
+        names = {item.name for item in self.closure.maps}
+        return stop.object in names and not any(is_torch_library(os.path.basename(name)) for name in names)
 
     def _relocate(self, closure: Closure) -> None:
         linker = self.process.linker

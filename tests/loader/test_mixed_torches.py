@@ -61,3 +61,12 @@ def test_import_torch_fails_as_it_is_predicted(
     assert (report.loader.error or "").removeprefix("`import torch` itself fails: ") == real.stdout, real.stderr
     assert [os.path.basename(path) for path in report.loader.strangers][:1] == ([stranger] if stranger else [])
     assert {group.cause for group in report.causes} == ({cause} if cause else set())
+
+
+@pytest.mark.torch
+@kit.needs_glibc
+def test_a_file_without_torch_is_opened_with_the_old_library_alone(tmp_path: Path) -> None:
+    _other_version(tmp_path)
+    options = ScanOptions(None, kit.environment(), LoaderSettings.of({"LD_LIBRARY_PATH": str(tmp_path)}, "/"))
+    (report,) = scan([str(FIXTURES / "gpu-cuda.so")], options).artifacts
+    assert not report.loader.torch_fails
