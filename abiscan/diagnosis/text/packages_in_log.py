@@ -12,7 +12,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
-from abiscan.diagnosis.text.text_facts import first_match, matches, matches_and_values, pattern_of, values
+from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, matches_and_values, pattern_of, values
 from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
 from abiscan.releases.companions import COMPANIONS
 
@@ -35,7 +35,8 @@ def find_project(text: str, projects: tuple[str, ...]) -> str:
     if not names:
         # The rows are in their order: vLLM's log names FlashInfer, too.
         names = tuple(dict.fromkeys(name for name, _ in matches_and_values("shown_package", text)))[:1]
-    names = names or built_packages(text) or named_packages(text)
+    if not names and not is_shown("own_extension", text):
+        names = built_packages(text) or named_packages(text)
     return names[0] if len(names) == 1 else ""
 
 
