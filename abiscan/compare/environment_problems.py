@@ -145,15 +145,15 @@ def shadowed(
     directories = {os.path.realpath(d) for d in re.split("[:;]", library_path or "") if d}
     if not directories:
         return
-    brought: dict[str, str] = {}
+    contained: dict[str, str] = {}
     for package in packages:
         for path in package.shared_objects:
-            brought.setdefault(os.path.basename(path), path)
+            contained.setdefault(os.path.basename(path), path)
     told: dict[str, list[str]] = {}
     for name, files in outcomes.items():
         for file in files:
             for library in file.needed:
-                own = brought.get(library.soname)
+                own = contained.get(library.soname)
                 found = library.found
                 if own is None or found is None or os.path.realpath(found) == os.path.realpath(own):
                     continue

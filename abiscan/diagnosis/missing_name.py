@@ -139,6 +139,11 @@ class MissingName:
         return self.knowledge.log
 
     @property
+    def built_packages(self) -> tuple[str, ...]:
+        """The packages of a text that says that torch was built from source: what one of them lacks, all lack."""
+        return self.log.built_packages if self.knowledge.target_from_source else ()
+
+    @property
     def target_label(self) -> str:
         """The target in a sentence: `torch 2.6.0 (cu124)`."""
         return self.knowledge.target_label

@@ -130,7 +130,7 @@ def _top_of(root: str, files: FileSystem) -> str:
     if not own and files.is_directory(os.path.join(root, "torch")):
         return os.path.join(root, "torch")
     for package in (os.path.join(site, "torch") for site in sites_below(root, files)):
-        # A package with libraries of its own is not the torch whose libraries are in the prefix.
+        # A package with its own libraries is another torch than that of the libraries in the prefix.
         is_other = bool(own) and _is_whole(_own_libraries(os.path.join(package, "lib"), files))
         if files.is_file(os.path.join(package, "version.py")) and not is_other:
             return package

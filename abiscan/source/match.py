@@ -44,7 +44,7 @@ _DEFINE = re.compile(rb"#aa")
 _PLACE_STEPS = 40
 # Maximum number of locations in one finding: a project may have hundreds of AT_CHECKs.
 MAX_PLACES = 50
-# Rules whose pattern finds candidates and whose code decides: function of the places of a rule in a file (at least
+# Rules with a pattern that finds candidates and code that decides: function of the places of a rule in a file (at least
 # one), the file, and the included files. The result for a place is None if it is correct.
 REFINEMENTS: Mapping[str, Callable[[Sequence[FlaggedPlace], Code, SourceSet], list[Refined | None]]] = {
     "const-data-ptr": refine_member,

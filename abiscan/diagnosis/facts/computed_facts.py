@@ -9,6 +9,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.named_functions import functions_of
 from abiscan.diagnosis.causes.template_mangling import fix_for_any_element
 from abiscan.diagnosis.facts import (
+    build_facts,
     companion_facts,
     declared_facts,
     dll_facts,
@@ -93,7 +94,7 @@ _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
 
 FACTS: Final[Facts] = {
     **functions_of(
-        *(companion_facts, declared_facts, dll_facts, gpu_facts, index_facts),
+        *(build_facts, companion_facts, declared_facts, dll_facts, gpu_facts, index_facts),
         *(operator_facts, package_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,

@@ -121,7 +121,7 @@ def release_lacks_gpu(values: Values, missing: MissingName) -> bool:
 
 
 # Radeon GPUs -> the GPU of their family that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
-# supported GPUs) and whose code they run, as reported in its discussions.
+# supported GPUs); they run this code, as reported in its discussions.
 _RADEON = ((r"gfx101\w|gfx103[1-6]", "10.3.0"), (r"gfx110[1-3]", "11.0.0"))
 # Builds of torch for ROCm since then have code for the GPUs of its data centers and for Radeon RX 7000.
 _COMMON_ROCM = (6, 4)

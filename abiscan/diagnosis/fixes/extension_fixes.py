@@ -241,8 +241,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     if known is None and project is None and is_of_text and missing.log.projects:
         project, *others = missing.log.projects
         known = package_commands.find_package(missing, project)
-    if known is not None and project is None and missing.knowledge.target_from_source:
-        others = (*others, *missing.log.built_packages)
+    if known is not None and project is None:
+        others = (*others, *missing.built_packages)
     command = None if known is None else _build_each(known, missing, others)
     if command is not None:
         return command

@@ -48,8 +48,8 @@ class LogFacts(Struct, frozen=True):
         cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
 
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
-        system: by whose package manager libraries are installed (`fedora`, `arch`, `suse`, `nixos`); empty for that of
-            Debian, and if the text names none or several.
+        system: the distribution, for its package manager (`fedora`, `arch`, `suse`, `nixos`); empty for Debian and
+            those based on it, and if the text names none or several.
         is_wsl: whether the system is Linux on Windows (WSL).
         is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.

@@ -19,7 +19,7 @@ _STRANGER = (
     "`unset LD_LIBRARY_PATH LD_PRELOAD`, or take the folder of {stranger} out of them: it is loaded in place of "
     "another library with the same name, with which {torch} loads"
 )
-_OLD_SYSTEM = "Use a system whose {object} defines {version}, which {torch} requires"
+_OLD_SYSTEM = "Use a system where {object} defines {version}, which {torch} requires"
 _MODULE = "`pip install {module}`, which torch requires"
 _TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}`"
 _OF_TORCH = {StopKind.VERSION_NOT_FOUND: _OLD_SYSTEM, StopKind.MODULE_NOT_FOUND: _MODULE}
@@ -27,7 +27,7 @@ _OF_TORCH = {StopKind.VERSION_NOT_FOUND: _OLD_SYSTEM, StopKind.MODULE_NOT_FOUND:
 _FIXES = {
     StopKind.LIBRARY_NOT_FOUND: "Install the package that provides {object}" + _OTHER_MACHINE,
     StopKind.VERSION_NOT_FOUND: (
-        "Use a system whose {object} defines {version}, or rebuild the file on an older system" + _OTHER_MACHINE
+        "Use a system where {object} defines {version}, or rebuild the file on an older system" + _OTHER_MACHINE
     ),
     StopKind.UNDEFINED_SYMBOL: "Install the release of the library that exports the symbol" + _OTHER_MACHINE,
     StopKind.STATIC_TLS: (

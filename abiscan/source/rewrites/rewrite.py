@@ -32,7 +32,7 @@ REWRITES: Mapping[str, Callable[[FlaggedPlace, EditableSource], list[Edit] | Not
     "tensor-data": tensor_data,
     "thc-api": successor,
 }
-# The rule whose rewrite is a new file.
+# The rule with a new file as its rewrite.
 STUB_RULE = "op-not-registered"
 
 

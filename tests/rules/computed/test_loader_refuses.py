@@ -42,7 +42,7 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
         (
             LoaderStop(StopKind.VERSION_NOT_FOUND, "/l/libc.so.6", version="GLIBC_9"),
             (),
-            "Use a system whose /l/libc.so.6",
+            "Use a system where /l/libc.so.6",
         ),
     ],
 )
