@@ -142,6 +142,20 @@ class WithoutFile(_Row, frozen=True, kw_only=True):
     command: str
 
 
+class Unsupported(_Row, frozen=True, kw_only=True):
+    """Platforms that a package has no builds for, and that its source does not compile on.
+
+    Attributes:
+        platforms: of wheels, without a policy.
+        source: page or file of the package with this information.
+        date: of reading it (YYYY-MM-DD).
+    """
+
+    platforms: tuple[str, ...]
+    source: str
+    date: str
+
+
 class KnownFailure(_Row, frozen=True, kw_only=True):
     """Why builds of a package fail, for texts that do not have the compiler's message.
 
@@ -197,6 +211,7 @@ class Package(_Row, frozen=True, kw_only=True):
         fetches_wheel: its build first looks for the wheel for the installed torch.
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
         any_variant: its wheels do not depend on torch's variant.
+        unsupported: platforms that it is not for; None if none is known.
         cuda_only: it works with GPUs of NVIDIA alone, and is not built for a CPU build of torch.
         nightly: page with this information: the index of torch's nightly builds has its own; empty if it has none.
         ended: no wheels for a newer torch than those of its rows are published any more.
@@ -250,6 +265,7 @@ class Package(_Row, frozen=True, kw_only=True):
     fetches_wheel: bool = False
     upgrade: bool = False
     any_variant: bool = False
+    unsupported: Unsupported | None = None
     cuda_only: bool = False
     nightly: str = ""
     ended: bool = False

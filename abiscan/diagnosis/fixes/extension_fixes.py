@@ -161,6 +161,17 @@ def without_build_first(fix: str) -> str:
     return "\nor: ".join((re.sub(_VERB, lambda found: found[0].capitalize(), first), *others))
 
 
+def use_another_system(fix: str, missing: MissingName) -> str:
+    """A fix without commands that build, if the package of the text is not made for the system."""
+    known = package_commands.find_package(missing, missing.log.project)
+    elsewhere = None if known is None else package_commands.on_another_system(known, missing)
+    if elsewhere is None:
+        return fix
+    kept = [line for line in fix.splitlines() if re.search(_OF_BUILD, line) is None]
+    other = [line for line in kept if line not in elsewhere]
+    return fix if kept == fix.splitlines() else "\n".join((elsewhere, *other))
+
+
 _FIRST_USE: Final = "then run again: the module is compiled at its first use"
 
 

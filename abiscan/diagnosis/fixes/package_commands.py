@@ -129,6 +129,8 @@ def install(
     """
     if ways := _for_every_torch(package, missing, variant):
         return ways
+    if (elsewhere := on_another_system(package, missing)) is not None:
+        return (elsewhere,)
     target = missing.target
     if target is not None and not target.variant and is_for_hip(missing):
         missing = _with_variant(missing, target, _ANY_ROCM)
@@ -274,6 +276,20 @@ def of_installed_release(package: Package, missing: MissingName, variant: str) -
         return ()
     found = with_other_torch(package, _with_variant(missing, target, variant), release)
     return found[1:] if found and f" {versions.minor(target.version)}." not in found[0] else ()
+
+
+def on_another_system(package: Package, missing: MissingName) -> str | None:
+    """The system that a package is made for, and where another project has builds for this one; None if it is for this
+    one."""
+    platform = platform_of(missing)
+    if package.unsupported is None or platform not in package.unsupported.platforms:
+        return None
+    system, other = (
+        ("Windows", "install it in WSL (wsl --install)") if is_on_windows(missing) else ("macOS", "use it on Linux")
+    )
+    page = package.pages.get(platform)
+    wheels = f"\nor a build of another project, for its torch, CUDA and Python: {page}" if page else ""
+    return f"{package.name} is not made for {system}: {other}{wheels}"
 
 
 def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:

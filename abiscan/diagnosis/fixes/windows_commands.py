@@ -22,10 +22,10 @@ _COMMENT: Final = re.compile(r"(  # | & rem )")
 _PREFIX: Final = re.compile(r"(?:\(?(?:[\w ,.-]|(?<=\w)'(?=s )){1,80}: )?")
 _OTHER_SYSTEM: Final = re.compile(r"(?:or, )?(?:on )?(?:Linux|macOS|WSL|Colab|Debian|Ubuntu|Fedora)\b[^:]{0,40}: ")
 _PROGRAM: Final = re.compile(
-    r"(?:[A-Z_][A-Z\d_]{1,63}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|abiscan|apt-cache|apt-get|"
-    r"c\+\+|cat|cd|clang|cmake|conda|cp|curl|df|dmesg|docker|echo|env|export|find|g\+\+|gcc|git|grep|head|ldconfig|ldd|ln|ls|lsmod|"
-    r"lspci|mkdir|mokutil|mv|nm|numba|nvcc|nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|"
-    r"uv|which)(?=[ ;])"
+    r"(?:[A-Z_][A-Z\d_]{1,63}=(?:\"[^\"]*\"|\$\([^\n]{1,120}?\)|[^\s\"]*) )*(?:COMMAND|"
+    r"abiscan|apt-cache|apt-get|c\+\+|cat|cd|clang|cmake|conda|cp|curl|df|dmesg|docker|echo|env|export|find|"
+    r"for(?= each )|g\+\+|gcc|git|grep|head|ldconfig|ldd|ln|ls|lsmod|lspci|mkdir|mokutil|mv|nm|numba|nvcc|"
+    r"nvidia-smi|pip|ps|python|readelf|rm|rocminfo|sed|source|sudo|touch|uname|unset|uv|which)(?=[ ;])"
 )
 # A command of a line, up to a separator outside quotes.
 _STEP: Final = re.compile(r"""((?:[^;&'"]|'[^']*'|"[^"]*"|&(?!& )|;(?! ))+?)(; | && |\Z)""")
@@ -43,8 +43,8 @@ _OF_SHELL: Final = re.compile(
 _TOOLKITS: Final = r"%ProgramFiles%\NVIDIA GPU Computing Toolkit\CUDA"
 _TEMPLATE: Final = _TOOLKITS.replace("\\", r"\\")
 _IN_TOOLKIT: Final = (
-    r"/usr/local/cuda(?:-(?P<release>\d{1,2}\.\d|X\.Y))?(?P<file>(?:/\w[\w.]{0,32}){0,4})(?P<path>:\$PATH)?"
-    r"(?![\w/*.$:-])"
+    r"(?P<name>\bset \"[A-Z_]{1,64}=)?/usr/local/cuda(?:-(?P<release>\d{1,2}\.\d|X\.Y))?"
+    r"(?P<file>(?:/\w[\w.]{0,32}){0,4})(?P<path>:\$PATH)?(?![\w/*.$:-])"
 )
 # Parts of commands. The installer of CUDA sets CUDA_PATH, and the programs are in PATH.
 _PARTS: Final = (
@@ -170,7 +170,8 @@ def _with_parts(command: str) -> str:
 def _in_toolkit(found: re.Match[str]) -> str:
     folder = rf"{_TOOLKITS}\v{found['release']}" if found["release"] else "%CUDA_PATH%"
     file = found["file"].replace("/lib64", "/lib/x64").replace("/nvcc", "/nvcc.exe").replace("/", "\\")
-    return f'"{folder}{file}{";%PATH%" * bool(found["path"])}"'
+    path = f"{folder}{file}{';%PATH%' * bool(found['path'])}"
+    return f"{found['name']}{path}" if found["name"] else f'"{path}"'
 
 
 def _findstr_in_file(found: re.Match[str]) -> str:

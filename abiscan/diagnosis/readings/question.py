@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from abiscan.diagnosis.fixes.extension_fixes import without_build_first
+from abiscan.diagnosis.fixes.extension_fixes import use_another_system, without_build_first
 from abiscan.diagnosis.fixes.installer_commands import for_installer
 from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.fixes.windows_commands import for_windows
@@ -49,6 +49,7 @@ class Question(Struct, frozen=True):
 
 def final_causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple[Cause, ...]:
     """The causes of a subject, with commands for the shell of the platform and the program that installs packages."""
+    candidates = (replace(each, fix=use_another_system(each.fix_text, missing)) for each in candidates)
     if missing.log.only_wheel:
         candidates = (replace(each, fix=without_build_first(each.fix_text)) for each in candidates)
     if is_on_windows(missing):
