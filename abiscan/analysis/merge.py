@@ -156,14 +156,16 @@ def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tup
     """
     counts = Counter(a.torch_build for a in own if a.torch_build is not None)
     plain = None if default is None else replace(default, note=None, python=None)
+    undeclared = (a for a in own if a.torch_build == plain)
+    if default is not None and not any(a.target and a.target.takes_the_torch_of_the_run for a in undeclared):
+        default = replace(default, note=None)  # it is about files that declare nothing
     if not counts or (plain in counts and len(counts) == 1):
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()
     listed = sorted({target.label for target in counts}, key=lambda text: (order(text) or (), text))
+    if len(listed) == 1:
+        return default, ()  # one release, for several architectures
     chosen = sorted({a.target.torch_words for a in own if a.target is not None and a.torch_build is not None})
-    note = f"files are checked against {', or '.join(chosen)}: {', '.join(listed)} (details: -v)"
-    if default is not None and plain not in counts:
-        # Its note is about files that declare nothing, and there are none.
-        default = replace(default, note=None)
+    note = f"each file is checked against {', or '.join(chosen)}: {', '.join(listed)} (details: -v)"
     return default, (note,)

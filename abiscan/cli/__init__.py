@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status."""
-    if sys.stdout is None or sys.stderr is None:
+    if sys.stderr is None:  # closed (`2>&-`)
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the whole run
+    if sys.stdout is None:
         # Closed (`>&-`): the report could not be printed.
-        if sys.stderr is not None:
-            sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")
+        sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")
         sys.exit(USAGE)
     try:
         status = _run(sys.argv[1:] if args is None else args)

@@ -156,7 +156,8 @@ def _nothing_known(text: str, near: Sequence[str]) -> str:
 def _argument(words: Sequence[str]) -> str:
     """The text of the words of the command line, of the file that they name, or of standard input."""
     if list(words) == ["-"] or not words:
-        if not words and sys.stdin.isatty():
+        # None: closed (`<&-`).
+        if sys.stdin is None or (not words and sys.stdin.isatty()):
             raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")
         return _text_of(sys.stdin.buffer, "standard input")
     if len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):

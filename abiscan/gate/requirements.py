@@ -123,7 +123,8 @@ def require_torch(artifact: ArtifactReport, spec: str) -> Finding | str | None:
     if not _uses_torch(artifact):
         return None
     if artifact.releases is None:
-        return f"{artifact.display}: not checked against torch {spec}"
+        why = "" if artifact.torch_build else f": no torch build for {artifact.machine} is known"
+        return f"{artifact.display}: not checked against torch {spec}{why}"
     accepted = parse_require_torch(spec)
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
     own = named_release(artifact)

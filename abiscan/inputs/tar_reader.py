@@ -44,7 +44,10 @@ class TarReader:
                 yield member
             self._forward.drain()
         except (tarfile.TarError, ValueError, OverflowError) as error:
-            raise UnreadableFile(self._display, f"damaged tar archive: {error}") from error
+            damage = f"damaged tar archive: {error}"
+            if count == 0 and self._forward.compressed and isinstance(error, tarfile.ReadError):
+                damage = "compressed, but not a tar archive: decompress it and check the file"
+            raise UnreadableFile(self._display, damage) from error
 
     def head(self, member: tarfile.TarInfo, size: int) -> bytes:
         """The first bytes of the current member; the next call must be `rest`, with these bytes."""
@@ -79,6 +82,10 @@ class _Forward:
         self._source, self._display = source, display
         self._pieces = None if codec is None else stream(source, codec, display, limits)
         self._piece, self._start, self._at = b"", 0, 0
+
+    @property
+    def compressed(self) -> bool:
+        return self._pieces is not None
 
     def tell(self) -> int:
         return self._at

@@ -103,6 +103,12 @@ class TargetEnvironment(Struct, frozen=True):
     driver: TargetPart | None = None
 
     @property
+    def takes_the_torch_of_the_run(self) -> bool:
+        """Whether the file declares no torch."""
+        source = None if self.torch is None else self.torch.source
+        return source in (TargetSource.COMMAND_LINE, TargetSource.ENVIRONMENT, TargetSource.NEWEST_KNOWN)
+
+    @property
     def torch_words(self) -> str:
         """Description of the torch by its source, for a sentence."""
         return _TORCH_WORDS.get(self.torch.source if self.torch is not None else None, "the declared torch")

@@ -227,20 +227,14 @@ def _is_bad(artifact: ArtifactReport, style: Style) -> bool:
 
 def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
-    # The note on the choice of the torch is useful only if a file was checked against it.
-    used = any(
-        (own.version, own.variant, own.path)
-        == (report.torch_build.version, report.torch_build.variant, report.torch_build.path)
-        for a in report.artifacts
-        if report.torch_build is not None
-        and (own := a.checked_against(report.torch_build)) is not None
-        and a.kind is ArtifactKind.SHARED_OBJECT
-        and a.verdict is not ArtifactVerdict.NOT_TORCH
-    )
-    chosen = report.torch_build.note if report.torch_build is not None and used and not style.quiet else None
+    chosen = report.torch_build.note if report.torch_build is not None and not style.quiet else None
     notes = [n for n in (chosen, *report.notes) if n]
     for note in notes:
         lines += wrap(note, style, "note: ", "  ")
     for entry in report.stale:
         lines += wrap(f"{entry.entry} ({entry.source})", style, style.paint("stale: ", "amber bold"), "  ")
+    if any(entry.fails for entry in report.stale):
+        lines += wrap(
+            "Write the baseline again with --write-baseline FILE, or pass --allow-stale", style, "  fix: ", "    "
+        )
     return lines

@@ -36,7 +36,7 @@ def target_text(subject: RuleSubject) -> str:
     return "the target torch" if subject.target is None else f"torch {subject.target.label}"
 
 
-def status_text(imported: CheckedImport, target: str) -> str:
+def status_text(imported: CheckedImport, subject: RuleSubject) -> str:
     """Whether an import was resolved, as a clause."""
     if imported.status is Status.RESOLVED:
         return f"resolved by {imported.provider}" if imported.provider else "resolved"
@@ -45,8 +45,9 @@ def status_text(imported: CheckedImport, target: str) -> str:
     if imported.status is Status.UNREACHABLE:
         return f"exported by {imported.provider or 'a library'}, which is not in the file's scope"
     if imported.status is Status.UNDECIDED:
-        return "not checked: a needed library was not found"
-    return f"{target} does not export it"
+        known = subject.target is not None
+        return f"not checked: {'a needed library was not found' if known else 'no exports of its torch are known'}"
+    return f"{target_text(subject)} does not export it"
 
 
 def readable(name: CxxName | None, imported: CheckedImport) -> str:
@@ -115,7 +116,7 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
         "base": name.base if name is not None else imported.name,
         "type": written_type(element, file_format) if element is not None else "T",
         "type_code": code or "",
-        "status": status_text(imported, target),
+        "status": status_text(imported, subject),
         "target": target,
         "provider": imported.provider or "no library in scope",
         "module": subject.module,

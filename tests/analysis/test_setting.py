@@ -558,6 +558,14 @@ def test_the_note_on_the_newest_build_needs_a_file_with_it(tmp_path: Path) -> No
     mixed = judged(tmp_path, [*declared, plain], where).torch_build
     assert mixed is not None
     assert "the newest known" in (mixed.note or "")
+    # A file that declares that very release is not checked against it for lack of a torch.
+    newest = wheel(tmp_path, ("x/_C.so", "good-extension.so"), name="newest", requires=f"torch=={mixed.version}")
+    named = judged(tmp_path, [newest], where).torch_build
+    assert named is not None
+    assert (named.version, named.note) == (mixed.version, None)
+    other = judged(tmp_path, [wheel(tmp_path, ("x/y.so", "empty-library.so"), name="other")], where).torch_build
+    assert other is not None
+    assert other.note is None
 
 
 @pytest.mark.parametrize(("requires", "advised"), [("torch>=2.8", True), ("torch==2.13.0", False)])

@@ -223,6 +223,17 @@ def test_a_closed_standard_output_is_reported(tmp_path: Path) -> None:
     assert done.stderr.startswith("abiscan: error: standard output is closed")
 
 
+def test_a_closed_standard_error_leaves_the_report(tmp_path: Path) -> None:
+    done = run(SMALL, cwd=tmp_path, before=lambda: os.close(2))
+    assert (done.stdout, done.stderr) == (run(SMALL, cwd=tmp_path).stdout, "")
+
+
+def test_a_closed_standard_input_is_reported(tmp_path: Path) -> None:
+    for words in (("explain",), ("explain", "-")):
+        done = run(*words, cwd=tmp_path, status=2, before=lambda: os.close(0))
+        assert "pipe a log into abiscan explain" in done.stderr
+
+
 @pytest.mark.parametrize("form", ["text", "junit", "html", "markdown", "json", "sarif"])
 def test_no_line_is_a_command_and_no_mark_is_hidden(tmp_path: Path, form: str) -> None:
     """A runner interprets `::name` at the start of a line, with or without white space before it, and `##[name]`

@@ -43,6 +43,7 @@ class _TorchUse(Struct, frozen=True):
 
     Attributes:
         users: members that import symbols of torch.
+        members: the members as a subject of a sentence; not all, if no torch is known for the machine of one.
         known: releases that an installer can install with the wheel, oldest first.
         covered, choice: results of `package_builds.supported_releases`.
         narrowest: the member that loads on the fewest releases, but at least one.
@@ -52,6 +53,7 @@ class _TorchUse(Struct, frozen=True):
     """
 
     users: tuple[ArtifactReport, ...]
+    members: str
     known: tuple[str, ...]
     covered: frozenset[str]
     has_alternatives: bool
@@ -86,7 +88,11 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
     allowed = torch_allowed(required, known, places)
     states = loading_states(users, covered) or {}
-    return _TorchUse(users, known, covered, has_alternatives, narrowest, applicable(required, places), allowed, states)
+    checked = all(m.torch_build is not None for m in wheel.members if m.verdict is ArtifactVerdict.UNDECIDED)
+    members = "all members" if checked else "all checked members"
+    return _TorchUse(
+        users, members, known, covered, has_alternatives, narrowest, applicable(required, places), allowed, states
+    )
 
 
 def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -225,7 +231,7 @@ def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
         where = _words(releases, use.known)
         return f"all torch symbols resolve on {where}, but no known build of these loads every member"
     verb = loading_words([use.users[0].machine]).many
-    who = "its builds" if use.has_alternatives else "all members"
+    who = "its builds" if use.has_alternatives else use.members
     return f"{who} {verb} on {_words(loading, use.known)}{_drift_words(releases, use)}"
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.report import ArtifactReport, Container
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.rules.computed.wheel_metadata_rules import findings_of_wheel
 from abiscan.wheel.tags import fitting_platform
 from tests.rules.computed.wheels import ALL, CP311, KNOWN, container, imported, member
@@ -265,6 +265,16 @@ def test_releases_with_another_cuda_are_not_reported_as_loading() -> None:
     ]
     assert "all members load on torch 2.5.0-2.5.1" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
+
+
+def test_a_member_for_a_machine_without_torch_is_not_reported_as_loading() -> None:
+    user = member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),))
+    other = replace(user, member="pkg/_C_riscv.so", verdict=ArtifactVerdict.UNDECIDED, target=None)
+    other = replace(other, provenance=replace(other.provenance, torch_releases=None))
+    assert (
+        "all checked members load on torch 2.4.0-2.5.1"
+        in requirement(container(CP311, "torch"), user, other)[1].message
+    )
 
 
 def test_a_wheel_that_requires_no_torch() -> None:
