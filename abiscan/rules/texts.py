@@ -43,7 +43,9 @@ def status_text(imported: CheckedImport, subject: RuleSubject) -> str:
     if imported.status is Status.WEAK:
         return "weak, so it may stay unresolved"
     if imported.status is Status.UNREACHABLE:
-        return f"exported by {imported.provider or 'a library'}, which is not in the file's scope"
+        if imported.provider in [needed.rpartition("/")[2] for needed in subject.facts.needed]:
+            return f"exported by another copy of {imported.provider} than the one that is loaded"
+        return f"exported by {imported.provider or 'a library'}, which is not a needed library of the file"
     if imported.status is Status.UNDECIDED:
         known = subject.target is not None
         return f"not checked: {'a needed library was not found' if known else 'no exports of its torch are known'}"

@@ -85,6 +85,27 @@ def test_unreachable_names_of_libtorch_python(fixtures_dir: Path, released: Rele
     assert "-ltorch_python" in group.fix
 
 
+@pytest.mark.parametrize(
+    ("needed", "cause", "words"),
+    [
+        ("libfoo.so", CauseId.LIBRARY_VERSION_MISMATCH, "There are two copies of libfoo.so"),
+        ("libbar.so", CauseId.LIBRARY_NOT_LINKED, "does not list it as a needed library"),
+    ],
+)
+def test_a_library_beside_the_file_exports_the_symbol(
+    released: Released, needed: str, cause: CauseId, words: str
+) -> None:
+    """As glibc: `ld -shared` of two copies of libfoo.so, of which the run path names the one without the symbol."""
+    from abiscan.model.facts import Import, SymbolBinding, SymbolType, Visibility
+
+    symbol = Import("foo_new", SymbolBinding.GLOBAL, SymbolType.NOTYPE, Visibility.DEFAULT, None, True, 1)
+    imports = [CheckedImport(symbol, None, DemangledBy.NONE, Owner.OTHER, Status.UNREACHABLE, "libfoo.so")]
+    file = SharedObject("x.so", 1, "x86_64", 64, None, (needed,), None, None, None, (), (), (), ())
+    (group,) = diagnose(file, imports, released("2.13.0")).groups
+    assert group.cause is cause
+    assert words in group.evidence[0]
+
+
 def test_missing_causes_come_before_undecided_ones(released: Released) -> None:
     from abiscan.model.facts import Import, SymbolBinding, SymbolType, Visibility
 

@@ -46,6 +46,18 @@ def causes(missing: MissingName) -> Candidates:
         return
     if missing.is_torch_name or is_python_name(missing.name) or is_symbol_version(missing.name):
         return
+    library = missing.reference.provider if missing.reference.status is Status.UNREACHABLE else None
+    if library is not None:
+        copies = library in (needed.rpartition("/")[2] for needed in missing.file.needed)
+        stem = safe(library.split(".")[0].removeprefix("lib"), "NAME")
+        yield from row_causes(
+            "symbol-of-library-out-of-scope",
+            missing,
+            commands={"stem": stem, "path": safe(missing.file.path, "FILE")},
+            library=library,
+            copies=copies,
+        )
+        return
     if missing.cxx is None:
         if missing.name_kind in (NameKind.C, NameKind.MACHO) and missing.vendor is None:
             yield from _c_name(missing)
