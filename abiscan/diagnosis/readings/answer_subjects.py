@@ -47,9 +47,35 @@ def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, 
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for _, subject in pairs)
     return tuple(
         subject
-        for each, subject in pairs
+        for each, subject in _surest_first(pairs, question.read.text)
         if not (with_symbol and isinstance(each, FoundMessage) and each.answer.repeats_symbol)
     )
+
+
+def _surest_first(answered: list[tuple[_Found, Subject]], text: str) -> list[tuple[_Found, Subject]]:
+    """In the order of the text, behind those that are sure the messages that are not and whose line is a warning, or no
+    failure at all, as that of an image."""
+    unsure = [
+        pair
+        for pair in answered
+        if isinstance(pair[0], FoundMessage)
+        and pair[1].causes
+        and pair[1].causes[0].confidence is not Confidence.HIGH
+        and _is_aside(text, pair[0].position)
+    ]
+    return [pair for pair in answered if pair not in unsure] + unsure if len(unsure) < len(answered) else answered
+
+
+def _is_aside(text: str, position: int) -> bool:
+    line = text[text.rfind("\n", 0, position) + 1 : position + _LINE].partition("\n")[0]
+    before = text[max(0, position - len(line) - _LINE) : position].rpartition("\n")[0].rpartition("\n")[2]
+    return _WARNING.search(line) is not None or _FAILURE.search(before + line) is None
+
+
+# Characters of a line after a message, and before its line, that are read.
+_LINE: Final = 256
+_WARNING: Final = re.compile(r"(?i)warn")
+_FAILURE: Final = re.compile(r"(?i)error|exception|critical|fatal|fail|cannot|could not|not found|unable|undefined")
 
 
 def _without_torch_of_ldd(found: Sequence[_Found]) -> Sequence[_Found]:
