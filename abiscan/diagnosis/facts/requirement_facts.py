@@ -197,6 +197,24 @@ def torch_of_triton(values: Values, missing: MissingName) -> str | None:
     return f'pip install "torch{",".join([*first, *(f"<{each}" for each in later[:1])])}"'
 
 
+def release_of_triton(_values: Values, missing: MissingName) -> str | None:
+    """The releases of triton that the torch of the text requires: `3.1.*`."""
+    triton = _triton_of_torch(missing)
+    return triton and f"{triton.rpartition('.')[0]}.*"
+
+
+def torch_triton_has_name(values: Values, missing: MissingName) -> bool:
+    """Whether the triton that the torch of the text requires has the value `name`."""
+    found, triton = _names(values), _triton_of_torch(missing)
+    if found is None or triton is None or found[0].package != "triton":
+        return False
+    return any(within(each, (triton,)) for each in _specifiers(*found, triton))
+
+
+def _triton_of_torch(missing: MissingName) -> str | None:
+    return companions.TRITON_OF.get(".".join(missing.target_version.split(".")[:2])) if missing.target_version else None
+
+
 def _here(names: PackageNames, missing: MissingName) -> str:
     """The installed release of the package; empty if unknown."""
     target = missing.target_version if names.package == "torch" else ""

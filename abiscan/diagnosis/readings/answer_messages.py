@@ -51,7 +51,9 @@ def _of_source_build(found: FoundMessage, missing: MissingName, values: PlaceVal
     rows = [row for row in found.answer.cause if row.cause in _OF_RELEASES and values.hold(row.when)]
     rebuild = values.get("companion_build") or values.get("rebuild")
     is_built = found.answer.kind is SubjectKind.COMPILE_ERROR  # against the torch that is there
-    if not rows or rebuild is None or is_built or not missing.knowledge.target_from_source:
+    # A Python name of torch itself is there, or not, whatever the extensions were built for.
+    of_torch = found.answer.kind is SubjectKind.PYTHON_NAME and values.get("package") == "torch"
+    if not rows or rebuild is None or is_built or of_torch or not missing.knowledge.target_from_source:
         return None
     best = max(rows, key=lambda row: row.score)
     evidence = "torch was built from source: an extension that was built for a release of torch may not load with it."
