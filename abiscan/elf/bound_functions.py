@@ -18,8 +18,8 @@ from typing import Final
 from abiscan.elf.displacements import displacements, text_of
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.functions_around import frame_starts
-from abiscan.elf.segment import PT_LOAD, Segment
-from abiscan.elf.strings import read_only_data
+from abiscan.elf.mapping import PT_LOAD, Segment
+from abiscan.elf.sections import read_only_data
 from abiscan.model.limits import MAX_CODE
 
 _SIGNATURE: Final = re.compile(rb"\([^\0]{0,2000}\) -> [^\0]{1,500}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from abiscan.elf.image import Image
-from abiscan.elf.mapping import PF_X
+from abiscan.elf.mapping import PF_X, PT_GNU_STACK
 from abiscan.elf.notes import compilers, x86_isa_needed
 from abiscan.elf.sections import section
 from abiscan.model.facts import BuildMarks
 
-PT_GNU_STACK = 0x6474E551
 # Architectures where a file without PT_GNU_STACK requires an executable stack (DEFAULT_STACK_PERMS).
 _EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sparc64", "mips"))
 # Start of DW_AT_producer of GCC and Clang, the language after it (excludes GNU AS and GNU GIMPLE), and the compiler's

@@ -21,9 +21,9 @@ from typing import Final
 from abiscan.elf.displacements import CHUNK, displacements, text_of
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.functions_around import Functions
+from abiscan.elf.mapping import PT_LOAD, Segment
 from abiscan.elf.relocations import GOT, references
 from abiscan.elf.sections import named_sections, section
-from abiscan.elf.segment import PT_LOAD, Segment
 from abiscan.model.facts import CallSite
 from abiscan.model.limits import MAX_CODE, MAX_SITES
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from abiscan.elf.dynamic_file import DynamicFile
-from abiscan.elf.segment import Segment
+from abiscan.elf.mapping import Segment
 
 Opcode = tuple[bytes, int]
 """The pattern of an opcode without groups, and the number of bytes that it matches."""

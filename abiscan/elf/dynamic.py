@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from abiscan.elf.image import Image
-from abiscan.elf.mapping import PF_W
-from abiscan.elf.segment import PT_DYNAMIC
+from abiscan.elf.mapping import PF_W, PT_DYNAMIC
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_DYNAMIC_ENTRIES, MAX_NEEDED
 

@@ -68,13 +68,13 @@ class ElfFile(DynamicFile):
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """See `strings.strings_with`."""
-        from abiscan.elf.strings import strings_with
+        from abiscan.elf.sections import strings_with
 
         return strings_with(self.image, part, gap)
 
     def symbol_names_with(self, part: bytes, gap: int) -> Iterator[bytes]:
         """See `strings.symbol_names_with`."""
-        from abiscan.elf.strings import symbol_names_with
+        from abiscan.elf.sections import symbol_names_with
 
         return symbol_names_with(self.image, part, gap)
 

@@ -6,8 +6,7 @@ import struct
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from abiscan.elf.mapping import Area, map_segments
-from abiscan.elf.segment import PT_LOAD, Segment
+from abiscan.elf.mapping import PT_LOAD, Area, Segment, map_segments
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import FileBuffer

@@ -25,8 +25,8 @@ from abiscan.elf.dynamic import (
     DT_VERSYM,
 )
 from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.mapping import PT_DYNAMIC, PT_NOTE
 from abiscan.elf.sections import section
-from abiscan.elf.segment import PT_DYNAMIC, PT_NOTE
 
 # .gnu.version_r and .gnu.version_d are linked lists without a length; those of libc, the longest seen, have 1.5 KiB.
 _VERSION_LIST = 1 << 18

@@ -14,8 +14,8 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from abiscan.elf.segment import PT_GNU_RELRO, Segment
-
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_TLS = 1, 2, 3, 4, 7
+PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
 PF_X, PF_W, PF_R = 1, 2, 4
 # All supported machines have pages of at least 4 KiB; files for larger pages have segments aligned to those.
 PAGE = 4096
@@ -23,6 +23,24 @@ PAGE = 4096
 MAX_ADDRESS_SPACE = 1 << 47
 # Larger than any library: beyond this, success depends on memory and limits of the machine, in bytes.
 MAX_CERTAIN_SIZE = 4 << 30
+
+
+class Segment(Struct, frozen=True):
+    """A program header; offsets and sizes in bytes, addresses relative to the load base."""
+
+    type: int
+    flags: int
+    offset: int
+    address: int
+    file_size: int
+    memory_size: int
+    align: int
+
+
+def thread_local(segments: Sequence[Segment]) -> Segment | None:
+    """The segment of thread-local variables that the loader uses: the last one that is not empty
+    (_dl_map_object_from_fd in elf/dl-load.c of glibc)."""
+    return next((s for s in reversed(segments) if s.type == PT_TLS and s.memory_size), None)
 
 
 class Area(Struct, frozen=True):

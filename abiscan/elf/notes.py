@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from abiscan.elf.image import Image
+from abiscan.elf.mapping import PT_NOTE
 from abiscan.elf.sections import section
-from abiscan.elf.segment import PT_NOTE
 
 _NT_GNU_BUILD_ID = 3
 _NT_GNU_PROPERTY_TYPE_0 = 5

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from abiscan.elf import fatbin, offload_bundle
 from abiscan.elf.image import Image
-from abiscan.elf.mapping import PF_W, PF_X
-from abiscan.elf.segment import PT_LOAD
+from abiscan.elf.mapping import PF_W, PF_X, PT_LOAD
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_LEFT_OUT
 

@@ -1,4 +1,4 @@
-"""Section headers and the static symbol table, which a loader does not read and a stripped file does not have.
+"""Section headers, the static symbol table, and strings, which a loader does not read and a stripped file lacks.
 
 They are used for what the loader does not need (compilers, function names, device code), and for the length of .dynsym
 if the hash table does not have it.
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.elf.image import Image
+from abiscan.elf.mapping import PF_W, PT_LOAD
 
 SHT_SYMTAB, SHT_NOBITS, SHT_DYNSYM = 2, 8, 11
 # Number of symbols that are read at a time.
@@ -107,3 +108,28 @@ def static_symbols(
                 else:
                     name, value, size, info, _other, index = fields
                 yield strings.offset + name, strings_end, info, index, value, size
+
+
+def strings_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+    """`FileBuffer.strings_with` over the read-only data sections, or over the segments without PF_W if there are none.
+
+    Args:
+        gap: linkers merge the strings of all objects (gABI, "SHF_MERGE"): related strings are adjacent.
+    """
+    return image.strings_with(part, read_only_data(image), gap)
+
+
+def symbol_names_with(image: Image, part: bytes, gap: int) -> Iterator[bytes]:
+    """As `strings_with`, for the names of its static symbols; none if they were stripped."""
+    names = section(image, b".strtab")
+    return image.strings_with(part, [] if names is None else [names], gap)
+
+
+def read_only_data(image: Image) -> list[tuple[int, int]]:
+    """(offset, size) of the read-only data of a file, clipped to it."""
+    found = [
+        (each.offset, each.size) for name, each in named_sections(image) if name.startswith((b".rodata", b".lrodata"))
+    ]
+    if not found:
+        found = [(s.offset, s.file_size) for s in image.segments if s.type == PT_LOAD and not s.flags & PF_W]
+    return [(offset, min(size, image.size - offset)) for offset, size in found if offset < image.size]

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from abiscan.elf.device_images import SECTIONS
 from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.mapping import PT_GNU_RELRO, PT_GNU_STACK, PT_LOAD
 from abiscan.elf.sections import named_sections
-from abiscan.elf.segment import PT_LOAD
 from abiscan.file_buffer import Sparse
 
-PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
 # Segment types whose bytes are not read as such.
 _UNREAD = (PT_LOAD, PT_GNU_STACK, PT_GNU_RELRO)
 

@@ -14,12 +14,11 @@ from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.integrity import check_needed_revision, check_revisions
 from abiscan.loader.linkmap import LinkMap, Namespace
-from abiscan.loader.lookup import Binding, Scope, check_version_asserted
+from abiscan.loader.lookup import Binding, Scope, check_version_asserted, check_versions
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
 from abiscan.loader.relocate import Lookup, bind, find_lookups, first_missing, lookups_for, type_class
 from abiscan.loader.relocation_checks import check_names, check_read, check_relocated, unknown_relocation
-from abiscan.loader.symbol_versions import check_versions
 from abiscan.loader.tls import check_blocks
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 from abiscan.ownership.torch_names import is_torch_library

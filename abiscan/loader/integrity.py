@@ -11,10 +11,21 @@ from __future__ import annotations
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DT_PLTREL, DT_REL, DT_RELA, DT_RELAENT, DT_RELENT, DT_RELR, DT_RELRENT, DT_VERSYM
 from abiscan.elf.hash_table import GnuHashTable
-from abiscan.elf.mapping import PAGE, covers, doubt, page_end, page_start, refusal, writable_runs
+from abiscan.elf.mapping import (
+    PAGE,
+    PT_NOTE,
+    PT_TLS,
+    Segment,
+    covers,
+    doubt,
+    page_end,
+    page_start,
+    refusal,
+    thread_local,
+    writable_runs,
+)
 from abiscan.elf.notes import X86_KNOWN_LEVELS, x86_isa_needed
 from abiscan.elf.relocations import RELA_ONLY
-from abiscan.elf.segment import PT_NOTE, PT_TLS, Segment, thread_local
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable, crash, failed_assertion
 from abiscan.model.loading import LoaderStop, StopKind

@@ -7,9 +7,8 @@ import re
 from msgspec import Struct
 
 from abiscan.elf import ElfFile
+from abiscan.elf.mapping import PT_INTERP
 from abiscan.filesystem import FileSystem
-
-PT_INTERP = 3
 
 # SYSTEM_DIRS: directories, each with a slash at both ends and a zero byte behind it (elf/dl-load.c, trusted-dirs.h).
 # Both patterns begin with fixed bytes: a pattern that begins with a choice is tried at each byte of the file.

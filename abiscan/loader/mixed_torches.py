@@ -6,10 +6,9 @@ from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.linkmap import Namespace
-from abiscan.loader.lookup import Scope
+from abiscan.loader.lookup import Scope, check_versions
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.relocate import bind, find_lookups, first_missing
-from abiscan.loader.symbol_versions import check_versions
 
 
 def check_imported(

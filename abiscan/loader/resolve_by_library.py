@@ -13,8 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from abiscan.binary import Binary
 from abiscan.environment.limited_api import STABLE_ABI_LIBRARIES, stable_abi
 from abiscan.environment.python_names import exports as python_exports
-from abiscan.loader.package_libraries import needed_of_package, paths_by_library
-from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
+from abiscan.loader.resolution import (
+    Answer,
+    PythonExports,
+    Resolution,
+    ResolvingImport,
+    needed_of_package,
+    paths_by_library,
+    resolve_in_pythons,
+)
 from abiscan.model.facts import Import
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary

@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from abiscan.binary import Binary
-from abiscan.loader.package_libraries import needed_of_package
-from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
+from abiscan.loader.resolution import (
+    Answer,
+    PythonExports,
+    Resolution,
+    ResolvingImport,
+    needed_of_package,
+    resolve_in_pythons,
+)
 from abiscan.model.facts import Import
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import NeededLibrary

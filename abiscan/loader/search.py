@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 from abiscan.elf.dynamic import DF_1_NODEFLIB
 from abiscan.loader.failure import LoadFailure
@@ -13,7 +14,6 @@ from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.opened_files import AbsentLibrary, Files, Opened, Refused
-from abiscan.loader.tokens import expand_tokens
 from abiscan.model.loading import LoaderStop, StopKind
 
 
@@ -210,3 +210,26 @@ def resolve_origin(path: str, cwd: str) -> str:
     """Value of $ORIGIN in an object with this l_name (elf/dl-object.c)."""
     full = path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}"
     return os.path.dirname(full.rstrip("/")) if "/" in full.lstrip("/") else "/"
+
+
+# The longest name counts, so $ORIGINAL is not a token; braces must close.
+_TOKEN = r"\$(?:\{(ORIGIN|PLATFORM|LIB)\}|(ORIGIN|PLATFORM|LIB)(?![A-Za-z0-9_]))"
+
+
+def expand_tokens(text: str, *, origin: str | None, lib: str, platform: str | None) -> str:
+    """Replace the tokens of one path; empty if a token has no value: the loader then drops the path.
+
+    Args:
+        origin: directory of the object that contains the text.
+        lib: `lib64`, or `lib/x86_64-linux-gnu` on a multiarch system.
+        platform: AT_PLATFORM, or the loader's value for the CPU.
+    """
+    if "$" not in text:
+        return text
+    name, slash, rest = text.partition("/")
+    if name == "$ORIGIN" and "$" not in rest:  # nearly all
+        return "" if origin is None else origin + slash + rest
+    values = {"ORIGIN": origin, "LIB": lib, "PLATFORM": platform}
+    if any(values[match[1] or match[2]] is None for match in re.finditer(_TOKEN, text)):
+        return ""
+    return re.sub(_TOKEN, lambda match: values[match[1] or match[2]] or "", text)

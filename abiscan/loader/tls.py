@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from abiscan.binary import Binary
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DF_STATIC_TLS, DT_FLAGS
-from abiscan.elf.segment import Segment, thread_local
+from abiscan.elf.mapping import Segment, thread_local
 from abiscan.elf.symbols import STB_WEAK, STT_TLS
 from abiscan.loader.bound_symbols import ABSENT, Binder
 from abiscan.loader.failure import LoadFailure, Undecidable, crash

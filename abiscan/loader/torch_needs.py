@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 
 from abiscan.binary import Binary
-from abiscan.loader.package_libraries import needed_of_package
+from abiscan.loader.resolution import needed_of_package
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import is_driver

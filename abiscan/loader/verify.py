@@ -11,7 +11,7 @@ from abiscan.elf import ElfFile
 from abiscan.elf.build_marks import wants_executable_stack
 from abiscan.elf.dynamic import DF_1_NOOPEN, DF_1_PIE
 from abiscan.elf.image import ET_DYN, ET_EXEC, Image
-from abiscan.elf.segment import PT_DYNAMIC, PT_LOAD, Segment
+from abiscan.elf.mapping import PT_DYNAMIC, PT_LOAD, Segment
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.integrity import check_flags, check_hash, check_mapped

@@ -11,7 +11,7 @@ import pytest
 from abiscan import file_buffer
 from abiscan.elf import open_elf
 from abiscan.elf.image import Image
-from abiscan.elf.strings import strings_with
+from abiscan.elf.sections import strings_with
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FILE = FIXTURES / "drift" / "registers-torch-2.8.so"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.loader.tokens import expand_tokens
+from abiscan.loader.search import expand_tokens
 from tests.tables import table_rows
 
 
