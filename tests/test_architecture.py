@@ -226,7 +226,7 @@ def _only_the_command_prints_and_reads_the_environment(path: Path) -> None:
     if stage_of(path) in ("child_processes", "cli", "library", "__main__", "__init__"):
         return
     calls = set(_calls(path))
-    if path == PACKAGE / "mangling" / "cxx_runtime.py":
+    if path == PACKAGE / "mangling" / "demangle.py":
         # It opens the C++ runtime of the process by a constant name, never one from a file.
         assert "_LIBSTDCXX" in path.read_text(encoding="utf-8").partition("ctypes.CDLL(")[2][:12]
         calls -= {"ctypes.CDLL"}

@@ -207,8 +207,6 @@ class CxxName(Struct, frozen=True, eq=False):
         `class` and `struct`; for others `display`."""
         if not self.mangled.startswith("?"):
             return self.display
-        from abiscan.mangling.microsoft_text import microsoft_text
-
         return microsoft_text(self.mangled) or self.display
 
     @property
@@ -401,6 +399,21 @@ def parse(mangled: str) -> CxxName | None:
     except RecursionError:
         # The parser's limits fit an interpreter's default stack, unless the caller has used it up.
         return None
+
+
+def microsoft_text(mangled: str) -> str | None:
+    """The text of a name of Microsoft's mangling, by LLVM's demangler, which is linked into pycxxfilt; None if the
+    demangler refuses it or is not installed.
+
+    Call it for names that `parse` accepts or that cannot be large: the demangler is not bounded.
+    """
+    try:
+        import pycxxfilt
+
+        text: str | None = pycxxfilt.msvc_demangle(mangled)
+    except (ImportError, ValueError):
+        return None
+    return None if text == mangled else text
 
 
 def _build(mangled: str) -> CxxName:

@@ -13,12 +13,14 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from abiscan.mangling.cxxname import parse
+from abiscan.mangling.cxxname import microsoft_text, parse
 from abiscan.mangling.name_kind import NameKind, classify
 from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.render import may_be_large
 from abiscan.model.imports import DemangledBy
 
+# Name of GCC's runtime on Linux since GCC 3.4.
+_LIBSTDCXX = "libstdc++.so.6"
 # A mangled name -> its text; None if the demangler refuses the name.
 _Demangle = Callable[[str], str | None]
 
@@ -93,7 +95,6 @@ class Demangler:
 
     def _ask_microsoft(self, mangled: str) -> Demangled:
         """The text of a name of Microsoft's mangling, which LLVM's demangler reads; of one that our parser accepts."""
-        from abiscan.mangling.microsoft_text import microsoft_text
         from abiscan.mangling.parser.microsoft_codes import may_be_large_microsoft
 
         none = Demangled(mangled, None, DemangledBy.NONE)
@@ -106,9 +107,7 @@ class Demangler:
     @functools.cached_property
     def _gnu(self) -> _Demangle | None:
         """The demangler of the C++ runtime on this machine."""
-        from abiscan.mangling.cxx_runtime import cxa_demangle
-
-        cxa = cxa_demangle()
+        cxa = _cxa_demangle()
         if cxa is None:
             return None
 
@@ -144,3 +143,55 @@ def _is_bounded(name: str) -> bool:
         return parsed is not None and bool(parsed.display)
     except NameSyntaxError:
         return False
+
+
+def _cxa_demangle() -> Callable[[bytes], bytes | None] | None:
+    """`__cxa_demangle` of the C++ runtime on this machine (Itanium C++ ABI, 3.4): a function from a mangled name to its
+    text (None if it refuses the name); None without a C++ runtime.
+
+    The library is opened by its name. If it has another name (libc++, other systems), cxxfilt is used, which starts
+    `ldconfig` and compilers to find one.
+    """
+    import ctypes
+
+    try:
+        runtime = ctypes.CDLL(_LIBSTDCXX)
+        cxa = runtime.__getattr__("__cxa_demangle")
+        free = ctypes.CDLL(None).free
+    except (OSError, AttributeError, TypeError):
+        return _cxxfilt_demangle()
+    cxa.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    cxa.restype = ctypes.c_void_p
+    free.argtypes, free.restype = (ctypes.c_void_p,), None
+    string_at = ctypes.string_at
+
+    def demangle(name: bytes) -> bytes | None:
+        address = cxa(name, None, None, None)
+        if address is None:
+            return None
+        try:
+            return string_at(address)
+        finally:
+            free(address)
+
+    return demangle
+
+
+def _cxxfilt_demangle() -> Callable[[bytes], bytes | None] | None:
+    try:
+        import cxxfilt
+    except (ImportError, OSError, AttributeError):
+        # OSError: the runtime cannot be loaded. AttributeError: it has no __cxa_demangle.
+        return None
+    default = cxxfilt.default_demangler
+    if not isinstance(default, cxxfilt.Demangler):
+        return None  # no C++ runtime library on this machine
+
+    def demangle(name: bytes) -> bytes | None:
+        try:
+            text: bytes = default.demangleb(name)
+        except cxxfilt.Error:
+            return None
+        return text
+
+    return demangle

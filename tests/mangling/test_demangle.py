@@ -8,7 +8,7 @@ import sys
 import cxxfilt
 import pytest
 
-from abiscan.mangling import Demangler, cxx_runtime
+from abiscan.mangling import Demangler, demangle
 from abiscan.model.imports import DemangledBy
 from tests.mangling.test_cxxname import CLANG
 
@@ -40,10 +40,10 @@ def test_llvm_reads_what_gnu_cannot() -> None:
     assert answer.text.startswith("long const* at::TensorBase::const_data_ptr<long")
 
 
-def test_without_a_cxx_runtime_llvm_serves_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_demangle_llvm_serves_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = cxxfilt.DeferedErrorDemangler(cxxfilt.LibraryNotFound("none here"))
     monkeypatch.setattr(cxxfilt, "default_demangler", missing)
-    monkeypatch.setattr(cxx_runtime, "_LIBSTDCXX", "libnone.so.6")
+    monkeypatch.setattr(demangle, "_LIBSTDCXX", "libnone.so.6")
     demangler = Demangler()
     answer = demangler.demangle("_ZN2at6TensorC1Ev")
     assert not demangler.gnu_available
@@ -51,9 +51,9 @@ def test_without_a_cxx_runtime_llvm_serves_alone(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_runtime_of_another_name_is_found_by_cxxfilt(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = cxx_runtime.cxa_demangle()
-    monkeypatch.setattr(cxx_runtime, "_LIBSTDCXX", "libnone.so.6")
-    other = cxx_runtime.cxa_demangle()
+    own = demangle._cxa_demangle()
+    monkeypatch.setattr(demangle, "_LIBSTDCXX", "libnone.so.6")
+    other = demangle._cxa_demangle()
     assert own is not None
     assert other is not None
     assert "cxxfilt" in sys.modules
@@ -97,7 +97,7 @@ def test_long_names_reach_no_native_demangler_before_our_parser_read_them(monkey
         handed.append(name)
         return b"text"
 
-    monkeypatch.setattr(cxx_runtime, "cxa_demangle", lambda: record)
+    monkeypatch.setattr(demangle, "_cxa_demangle", lambda: record)
     demangler = Demangler()
     assert demangler.demangle("_Z1f" + "P" * 5000 + "i").text is None
     assert handed == []
