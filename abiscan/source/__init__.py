@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abiscan.source.languages import LANGUAGES
 from abiscan.source.match import SourceHit, SourceRules, match_source
-from abiscan.source.source_set import FileSet, Neighbours, SourceSet
+from abiscan.source.source_set import LANGUAGES, FileSet, Neighbours, SourceSet
 from abiscan.source.source_tree import (
     SourceFile,
     attach_sources,

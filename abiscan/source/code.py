@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -14,7 +15,6 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MIN_SOURCE_STEPS, SOURCE_CHARACTERS_PER_STEP
 from abiscan.source.conditions import holds
 from abiscan.source.lexer import INCLUDE, NAME, Token, TokenList, Tokens, tokens, word_at
-from abiscan.source.word_index import WordIndex
 
 _OPENING = {ord(")"): ord("("), ord("]"): ord("["), ord("}"): ord("{")}
 _BRACKET = re.compile(rb"[()\[\]{}]")
@@ -30,6 +30,43 @@ _MAX_LISTED = 200_000
 _MAX_SEARCHES = 32
 _MAX_OCCURRENCES = 4_096
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef"})
+# Approximate number of entries of a `WordIndex` per slot.
+_PER_SLOT = 4
+_MOST_SLOTS = 1 << 16
+
+
+class WordIndex:
+    """The offsets of each word of a file: a hash table in arrays, since a file may have a million words.
+
+    Args:
+        entries: (word, number) in order; words are not stored.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, int]]) -> None:
+        hashes, numbers = array("H"), array("I")
+        add_hash, add, most = hashes.append, numbers.append, _MOST_SLOTS - 1
+        for word, number in entries:
+            add_hash(hash(word) & most)
+            add(number)
+        slots = _MOST_SLOTS
+        while slots > 1 and slots > len(numbers) // _PER_SLOT:
+            slots >>= 1
+        self._mask = slots - 1
+        counts = [0] * (slots + 1)
+        for value in hashes:
+            counts[(value & self._mask) + 1] += 1
+        self._bounds = array("I", accumulate(counts))
+        following = list(self._bounds)
+        self._numbers = array("I", bytes(numbers.itemsize * len(numbers)))
+        for value, number in zip(hashes, numbers, strict=True):
+            slot = value & self._mask
+            self._numbers[following[slot]] = number
+            following[slot] += 1
+
+    def candidates(self, word: str) -> Sequence[int]:
+        """The numbers of a word and of others with the same hash, in order: compare the words."""
+        slot = hash(word) & self._mask
+        return self._numbers[self._bounds[slot] : self._bounds[slot + 1]]
 
 
 class Macro(Struct, frozen=True):

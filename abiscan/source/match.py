@@ -21,13 +21,11 @@ from abiscan.rules.rule import Language, NameForm, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.declarations import angle_end
-from abiscan.source.flagged_place import FlaggedPlace, Refined
+from abiscan.source.flagged_place import FlaggedPlace, Refined, with_acceptance
 from abiscan.source.half_intrinsic import refine_half
-from abiscan.source.inline_ignores import with_acceptance
-from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
 from abiscan.source.pybind_functions import refine_pybind
-from abiscan.source.source_set import FileSet, SourceSet
+from abiscan.source.source_set import LANGUAGES, FileSet, SourceSet
 from abiscan.source.tensor_accessors import refine_member, refine_type
 from abiscan.source.warp_functions import refine_warp_function
 

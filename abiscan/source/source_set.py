@@ -10,11 +10,20 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.source.code import Code, included_by
-from abiscan.source.languages import LANGUAGES
 
+if TYPE_CHECKING:
+    from abiscan.rules.rule import Language
+
+# Extension -> language. Other files of a source tree are not read.
+LANGUAGES: dict[str, Language] = {
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), "c++"),
+    **dict.fromkeys((".cu", ".cuh"), "cuda"),
+    **dict.fromkeys((".hip", ".hiph"), "hip"),
+}
 # Maximum number of files that one source includes, directly or not.
 MAX_INCLUDED = 256
 # Maximum characters of an included file; the largest headers of projects have 1 MiB.

@@ -21,9 +21,8 @@ from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
 from abiscan.rules.rule import Rule
-from abiscan.source.languages import LANGUAGES
 from abiscan.source.match import SourceHit, SourceRules, match_source
-from abiscan.source.source_set import MAX_INCLUDED_SIZE, FileSet, SourceSet
+from abiscan.source.source_set import LANGUAGES, MAX_INCLUDED_SIZE, FileSet, SourceSet
 
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName

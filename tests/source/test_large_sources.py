@@ -13,9 +13,8 @@ import pytest
 from abiscan.errors import UnreadableFile
 from abiscan.rules import load_rules
 from abiscan.source import SourceRules, match, match_source
-from abiscan.source.code import Code
+from abiscan.source.code import Code, WordIndex
 from abiscan.source.lexer import tokens
-from abiscan.source.word_index import WordIndex
 
 RULES = SourceRules(load_rules())
 _FLAGGED = "#include <torch/extension.h>\ntorch::Tensor t; auto q = t.data<float>();\n"

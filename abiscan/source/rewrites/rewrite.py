@@ -15,10 +15,8 @@ from abiscan.source.match import SourceRules, places_in
 from abiscan.source.pybind_functions import pybind_functions
 from abiscan.source.rewrites.accessors import const_data_ptr, packed_accessor, tensor_data, type_properties
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten, edited
-from abiscan.source.rewrites.error_macros import error_macro
-from abiscan.source.rewrites.read_only_load import read_only_load
+from abiscan.source.rewrites.equivalents import error_macro, read_only_load, successor
 from abiscan.source.rewrites.registration_stub import BoundModule, registration_stub, why_unregistered
-from abiscan.source.rewrites.successors import successor
 from abiscan.source.source_set import SourceSet
 
 # Rule -> function from a place to edits, or the reason why there are none.
