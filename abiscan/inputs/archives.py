@@ -28,8 +28,7 @@ from abiscan.wheel.metadata import container_facts, find_kind, is_metadata
 Expanded = Iterator[Artifact | InputError | Note]
 
 if TYPE_CHECKING:
-    from abiscan.inputs.tar_archive import TarArchive
-    from abiscan.inputs.tar_reader import TarReader
+    from abiscan.inputs.tar_archive import TarArchive, TarReader
 
 # Symbolic links are stored with their target as content.
 _MAX_LINK = 4096
@@ -257,7 +256,7 @@ def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) ->
 def _expand_conda(nested: list[InnerArchive], place: MemberPlace, options: Options) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
     specification, ".conda file format"). Member names do not include the inner archive names."""
-    from abiscan.inputs.tar_reader import TarReader
+    from abiscan.inputs.tar_archive import TarReader
 
     metadata: dict[str, bytes] = {}
     for inner in nested:
@@ -287,8 +286,7 @@ def _expand_tar(
     Args:
         metadata: metadata of the package that is beside the archive.
     """
-    from abiscan.inputs.tar_archive import TarArchive
-    from abiscan.inputs.tar_reader import TarReader
+    from abiscan.inputs.tar_archive import TarArchive, TarReader
 
     codec = None if form == "tar" else form
     archive = TarArchive(source, codec, place.display, options.limits, hashes=options.hashes)

@@ -17,10 +17,10 @@ from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
 from abiscan.loader.resolution import Resolution
 from abiscan.loader.resolve_in_process import resolve_in_process
+from abiscan.loader.search import LoaderSettings
 from abiscan.loader.tls import static_references
 from abiscan.model.imports import Owner
 from abiscan.model.loading import LoaderPrediction, LoaderStop

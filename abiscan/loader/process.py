@@ -25,11 +25,10 @@ from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
-from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.lookup import Scope
 from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
-from abiscan.loader.search import Search, resolve_origin
+from abiscan.loader.search import LoaderSettings, Search, resolve_origin
 from abiscan.loader.tls import StaticTls
 from abiscan.model.loading import TORCH_FAILS, LoaderStop, StopKind
 

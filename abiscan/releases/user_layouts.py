@@ -16,8 +16,7 @@ from abiscan.errors import AbiscanError
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, SUFFIX, LayoutTable, pack
 from abiscan.releases.open_layouts import open_layouts
-from abiscan.releases.read_assertions import read_assertions
-from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
+from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_assertions, read_headers
 
 # In a wheel or a libtorch archive. Everything is needed: torch/extension.h includes pybind11, which is beside `ATen`.
 _INCLUDE = re.compile(r"(?:[^/]+/)?include/")

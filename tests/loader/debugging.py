@@ -9,8 +9,8 @@ from pathlib import Path
 
 from abiscan.elf import open_elf
 from abiscan.loader.examination import Examination, examine
-from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
+from abiscan.loader.search import LoaderSettings
 from tests.loader import kit
 
 _OPEN = """

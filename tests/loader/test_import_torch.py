@@ -12,8 +12,8 @@ import pytest
 
 from abiscan.environment.installed_torch import find_torches, read_torch
 from abiscan.environment.python import read_environment
-from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
+from abiscan.loader.search import LoaderSettings
 from tests.environment.test_torch_init import AFTER_FAILURE, IN_ANY_CASE
 from tests.loader.loaded import loaded_objects
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import build_process
+from abiscan.loader.search import LoaderSettings
 from tests.loader import kit
 from tests.loader.loaded import loaded_objects
 

@@ -12,7 +12,7 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
-from abiscan.releases.read_assertions import read_assertions
+from abiscan.releases.read_layouts import read_assertions
 from tests import torch_here
 from tests.tables import data_text
 
