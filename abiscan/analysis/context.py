@@ -5,6 +5,7 @@ Each is created on first use and shared by the run. The scan of a file that load
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
-from abiscan.model.finding import RuleInfo
+from abiscan.model.finding import Location, RuleInfo
 from abiscan.model.platforms import own_key
 from abiscan.model.report import InputError
 from abiscan.releases import ReleaseIndex, open_index
@@ -27,6 +28,7 @@ from abiscan.target.torch_exports import TargetTorch
 if TYPE_CHECKING:
     from abiscan.analysis.stored_containers import FactKeeper
     from abiscan.diagnosis.knowledge import Environment, Knowledge
+    from abiscan.model.facts import CallSite
     from abiscan.model.gpu_architecture import GpuArchitecture
     from abiscan.rules import Rule
     from abiscan.source import SourceFile
@@ -94,6 +96,22 @@ class AnalysisContext:
     def readable(self, name: str) -> str:
         """The demangled name; the name itself if no demangler accepts it."""
         return self.demangler.demangle(name).text or name
+
+    def locations_of(self, sites: Mapping[str, Iterable[CallSite]]) -> dict[str, tuple[Location, ...]]:
+        """Call sites as locations of the report: functions by their demangled names, without repetition."""
+        found = {}
+        for name, each in sites.items():
+            places = (
+                Location(
+                    function=None if site.function is None else self.readable(site.function),
+                    file=site.file,
+                    line=site.line,
+                    offset=site.offset,
+                )
+                for site in each
+            )
+            found[name] = tuple(dict.fromkeys(places))
+        return found
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:

@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.generated_module import with_generated_module
-from abiscan.analysis.registering_source import with_registering_source
+from abiscan.analysis.named_python_files import with_python_files
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.text_target import is_installed, knowledge_for, with_named_torch, without_torch
 from abiscan.binary import open_binary
@@ -74,13 +73,9 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None = Non
     if re.search(_WINDOWS_LIBRARY, text) and (listed := _listed_imports(text, options)) is not None:
         return Explanation((listed,))
     present = read_present(text)
-    if present is not None and (explained := _explained(_with_sources(present), text, options, needed_by)).subjects:
+    if present is not None and (explained := _explained(with_python_files(present), text, options, needed_by)).subjects:
         return explained
-    return _explained(_with_sources(read_text(text)), text, options, needed_by)
-
-
-def _with_sources(read: ReadText) -> ReadText:
-    return with_registering_source(with_generated_module(read))
+    return _explained(with_python_files(read_text(text)), text, options, needed_by)
 
 
 def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str | None) -> Explanation:

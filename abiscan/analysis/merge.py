@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from msgspec.structs import replace
 
 from abiscan import __version__
 from abiscan.analysis.batches import BatchEnd, OpenedContainer, Scanned, ScannedArtifact
-from abiscan.analysis.hip_notes import hip_notes
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import TorchBuild
@@ -169,3 +169,22 @@ def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tup
     chosen = sorted({a.target.torch_words for a in own if a.target is not None and a.torch_build is not None})
     note = f"each file is checked against {', or '.join(chosen)}: {', '.join(listed)} (details: -v)"
     return default, (note,)
+
+
+# Below the root of an archive of sources: `torch_scatter-2.1.2/csrc/cuda/utils.cuh`.
+_OF_RELEASE = r"(?:^|[/!])([A-Za-z]\w{0,63})-(\d[\w.]{0,31})/(?:[^/]{1,255}/){0,8}[^/]{1,255}$"
+
+
+def hip_notes(artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
+    """A note for each release with known device code: which sources to build with HIP instead."""
+    paths = (artifact.member or artifact.path for artifact in artifacts)
+    found = (re.search(_OF_RELEASE, path) for path in paths if path.endswith((".cu", ".cuh")))
+    releases = {each.groups() for each in found if each is not None}
+    if not releases:
+        return
+    from abiscan.diagnosis.fixes.hip_sources import hip_note
+
+    for name, version in sorted(releases):
+        note = hip_note(name.replace("_", "-").lower(), version)
+        if note is not None:
+            yield note

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from abiscan import __version__
-from abiscan.analysis.call_locations import locations_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.errors import AbiscanError
 from abiscan.inputs import Artifact, expand
@@ -113,7 +112,7 @@ def _binary_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Us
     rows = {name: _row(name) for name in names if name not in stable}
     wanted = [name for name, row in rows.items() if row.kind is not CounterpartKind.INLINED]
     found = binary.call_sites(wanted, lines=artifact.disk_path is not None) if wanted else {}
-    sites = locations_of(found, context)
+    sites = context.locations_of(found)
     uses = []
     for name, row in sorted(rows.items()):
         if row.inlined and _is_used_by_headers_alone(found.get(name, ())):

@@ -103,7 +103,7 @@ def _drifting(record: FileRecord) -> tuple[tuple[str, Severity], ...]:
         return ()
     if record.artifact.group.facts.kind is not ContainerKind.WHEEL:
         return ()
-    from abiscan.analysis.layout_outcomes import drifting_on
+    from abiscan.analysis.shared_layouts import drifting_on
 
     releases = dict.fromkeys(verdict.torch for verdict in record.matrix.verdicts if verdict.loads)
     return drifting_on(releases, record.layouts)

@@ -13,6 +13,7 @@ from abiscan.errors import UnknownBuild
 from abiscan.filesystem import HERE
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.platforms import OperatingSystem, platform_of, system_of
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import is_release, is_version, order
 from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission, recorded
@@ -20,7 +21,6 @@ from abiscan.releases.table import ReleaseTable, VtableWord
 
 if TYPE_CHECKING:
     from pathlib import Path
-
 
 # Strings instead of Paths: importing pathlib takes longer than opening the index.
 SHIPPED = data_file("releases.idx")
@@ -111,6 +111,21 @@ class ReleaseIndex:
         known = self._known_builds(machine)
         stable = [build for build in known if is_release(build.torch)]
         return (stable or list(known))[-1]
+
+    def build_of(self, target: TorchBuild, machine: str) -> Build | None:
+        """The build that is the target; None if it is not in the index (source build, nightly)."""
+        same = [build for build in self.builds(machine) if build.torch == target.version]
+        if target.kind is not TorchKind.RELEASE and target.git_revision is not None:
+            same = [build for build in same if build.git_revision == target.git_revision]
+        exact = [build for build in same if build.variant == target.variant]
+        return next(iter(exact or same), None)
+
+    def newest_of(self, release: str | None, machine: str) -> Build | None:
+        """The newest build of a release given as `2.13` or `2.13.0`."""
+        if release is None:
+            return None
+        builds = [build for build in self.builds(machine) if f"{build.torch}.".startswith(f"{release}.")]
+        return builds[-1] if builds else None
 
     def resolve(self, spec: str, machine: str = "x86_64", *, anywhere: bool = False) -> Build:
         """Find the build that a user specified.

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from abiscan.analysis.compiled_against import HeaderEvidence, compiled_against, headers_of, laid_out_as
-from abiscan.analysis.layout_outcomes import drifting_on, with_layouts
 from abiscan.analysis.package_members import asserted_beside
-from abiscan.analysis.shared_layouts import SharedLayouts
+from abiscan.analysis.shared_layouts import SharedLayouts, drifting_on, with_layouts
 from abiscan.elf import open_elf
 from abiscan.inputs.artifact import Artifact
 from abiscan.inputs.expand import expand

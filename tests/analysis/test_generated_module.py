@@ -62,5 +62,5 @@ def test_a_larger_module_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder = tmp_path / "torchinductor_me" / "qz"
     folder.mkdir(parents=True)
     (folder / "cqzabc.py").write_text(_MODULE)
-    monkeypatch.setattr("abiscan.analysis.generated_module._MOST", len(_MODULE) - 1)
+    monkeypatch.setattr("abiscan.analysis.named_python_files._MOST", len(_MODULE) - 1)
     assert "launches the kernel" in _answer(folder / "cqzabc.py")

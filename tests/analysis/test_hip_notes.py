@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.hip_notes import hip_notes
+from abiscan.analysis.merge import hip_notes
 from abiscan.model.report import ArtifactReport
 from tests.report.samples import failing
 

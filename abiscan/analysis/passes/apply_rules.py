@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator
 
-from abiscan.analysis.built_releases import build_of, newest_of
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import keys_to_read
 from abiscan.mangling import parse
@@ -27,12 +26,10 @@ def apply_rules(record: FileRecord) -> None:
     findings = run(context.rules, subject)
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
-        from abiscan.analysis.call_locations import locations_of  # few files have findings with locations
-
         # Reading source lines takes longer than everything else, so members of packages are checked without it.
         lines = record.artifact.disk_path is not None
         sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites, also=keys_to_read(record))
-        findings = attach_locations(findings, locations_of(sites, context))
+        findings = attach_locations(findings, context.locations_of(sites))
     findings += (*_vtable_drift(record), *_layout_drift(record))
     if context.sources:
         from abiscan.source import attach_sources
@@ -94,8 +91,8 @@ def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
     from abiscan.rules.computed.vtable_drift import DriftSubject, find_drift
 
     index, machine = record.context.index, record.facts.machine
-    target = build_of(record.torch.target, machine, index)
-    made_for = newest_of(record.built_for, machine, index)
+    target = index.build_of(record.torch.target, machine)
+    made_for = index.newest_of(record.built_for, machine)
     if target is None:
         return
 

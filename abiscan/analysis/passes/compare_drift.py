@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abiscan.analysis.built_releases import newest_of
 from abiscan.analysis.file_record import FileRecord
 from abiscan.model.release import ReleaseVerdict
 
@@ -11,7 +10,7 @@ def compare_drift(record: FileRecord) -> None:
     """Add vtable and layout changes to the matrix, for each build on which the symbols resolve."""
     verdicts = _with_vtable_drift(record)
     if record.layouts is not None:
-        from abiscan.analysis.layout_outcomes import with_layouts
+        from abiscan.analysis.shared_layouts import with_layouts
 
         verdicts = with_layouts(verdicts, record.layouts)
     record.outcomes = verdicts
@@ -21,11 +20,11 @@ def _with_vtable_drift(record: FileRecord) -> tuple[ReleaseVerdict, ...]:
     assert record.matrix is not None
     verdicts = record.matrix.verdicts
     context, machine = record.context, record.facts.machine
-    made_for = newest_of(record.built_for, machine, context.index)
+    made_for = context.index.newest_of(record.built_for, machine)
     classes = sorted({each.base for each in record.derived_classes}) if made_for is not None else []
     if not classes or made_for is None:
         return verdicts
-    from abiscan.analysis.layout_outcomes import with_drift
+    from abiscan.analysis.shared_layouts import with_drift
     from abiscan.rules.computed.vtable_drift import compare
 
     # The file may be compiled for one of these.
