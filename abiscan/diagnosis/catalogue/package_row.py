@@ -215,7 +215,9 @@ class Package(_Row, frozen=True, kw_only=True):
         cuda_only: it works with GPUs of NVIDIA alone, and is not built for a CPU build of torch.
         nightly: page with this information: the index of torch's nightly builds has its own; empty if it has none.
         ended: no wheels for a newer torch than those of its rows are published any more.
+        same_release: page of its release for torch `{minor}`, which has that number, too.
         optional: programs use it only if it is installed, and work without it; the page with this information.
+        works_unbuilt: what most of it does without its compiled modules; pip installs it so from the index.
         needs_no_torch: it does not link torch.
         cuda: variant or major release of CUDA (`cu124`, `cu12`) -> requirement for pip, if its builds are for a CUDA
             and not for a torch.
@@ -269,7 +271,9 @@ class Package(_Row, frozen=True, kw_only=True):
     cuda_only: bool = False
     nightly: str = ""
     ended: bool = False
+    same_release: str = ""
     optional: str = ""
+    works_unbuilt: str = ""
     needs_no_torch: bool = False
     cuda: dict[str, str] = {}
     pages: dict[str, str] = {}
@@ -296,6 +300,7 @@ class Program(_Row, frozen=True, kw_only=True):
         release: which release fits. Places: `{torch}`, and `{archive}`, the page or address of the archive.
         build: command that builds or installs the program for it.
         abi: how to build for the other std::string; empty if the archive decides.
+        library_path: command that lets the loader find libtorch, if that is not in a folder libtorch/lib.
         from_source: command that compiles its C++ library on this system; empty if `build` does.
         old_glibc: command that installs a libtorch for glibc 2.17; empty if there is none.
         source: page with this information.
@@ -310,6 +315,7 @@ class Program(_Row, frozen=True, kw_only=True):
     release: str
     build: str
     abi: str = ""
+    library_path: str = ""
     from_source: str = ""
     old_glibc: str = ""
     source: str = ""
@@ -320,7 +326,8 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     """A library of the system, and the packages that have it.
 
     Attributes:
-        names: of its files without `.so` and what follows, or with it (`libmpi.so.40`); `*` stands for any end.
+        names: of its files without `.so` and what follows, or with it (`libmpi.so.40`), and of its DLLs; `*` stands for
+            any part.
         headers: its headers, or their folders.
         product: name for messages.
         apt, dnf, conda, brew, pip: packages for a loader, several with blanks between; `{major}` is the first number
@@ -331,6 +338,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
         jetson: how it is installed on a Jetson, where that is another way.
         nix: its attribute in nixpkgs, with the output that has the file.
         note: what else to do, or another way.
+        windows: this on Windows.
     """
 
     id: str
@@ -349,6 +357,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     jetson: str = ""
     nix: str = ""
     note: str = ""
+    windows: str = ""
 
 
 class VersionedLibrary(_Row, frozen=True, kw_only=True):

@@ -103,6 +103,15 @@ def repeats_failed_install(values: Values, missing: MissingName) -> bool:
     return bool(index) and index in (reinstall_package(values, missing) or "")
 
 
+def unbuilt_package(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the package of the message without its compiled modules, if it works without them."""
+    package = package_commands.find_package(missing, values.get("project"))
+    if package is None or not package.works_unbuilt:
+        return None
+    again = "--force-reinstall --no-deps " if "inside" in values else ""
+    return f"pip install {again}{package.name}  # {package.works_unbuilt}"
+
+
 def prebuilt_package(values: Values, missing: MissingName) -> str | None:
     """Where the build of the package of the message for this GPU is, if pip cannot build it."""
     package = package_commands.find_package(missing, built_project(values, missing))

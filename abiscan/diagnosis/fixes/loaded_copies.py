@@ -3,7 +3,8 @@
 setuptools leaves a module in the source tree after `build_ext --inplace`, `develop` and `pip install -e`, and one in
 build/lib after `build` (https://setuptools.pypa.io/en/latest/userguide/development_mode.html). Modules of
 torch.utils.cpp_extension.load are in a folder torch_extensions, whatever the torch
-(https://docs.pytorch.org/docs/stable/cpp_extension.html)."""
+(https://docs.pytorch.org/docs/stable/cpp_extension.html); Megatron-LM before 2023 has a folder of its own for them
+(megatron/fused_kernels/__init__.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 # Compiled at their first use: a scan reads the path of few files.
 _FIRST_USE: Final = (
-    r"(?a)(?!.*[/\\](?:site|dist)-packages[/\\]).*[/\\](?:torch_extensions|torchinductor_\w{1,64}|\.triton|\.cache[/\\](?!Python-Eggs|pip|uv|huggingface)[\w.-]{1,64})"
+    r"(?a)(?!.*[/\\](?:site|dist)-packages[/\\]).*[/\\](?:torch_extensions|torchinductor_\w{1,64}|\.triton|fused_kernels[/\\]build|\.cache[/\\](?!Python-Eggs|pip|uv|huggingface)[\w.-]{1,64})"
     r"[/\\](?:.*[/\\])?"
 )
 _BUILT: Final = r"(?a)(?P<tree>.{1,512}?)[/\\]build[/\\](?P<folder>lib(?:\.[\w.-]{1,64})?)[/\\]"

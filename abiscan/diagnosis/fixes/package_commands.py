@@ -208,7 +208,16 @@ def _for_unknown_torch(
         ways = (*ways, f"{lead} the wheel for your torch, CUDA and Python: {page}")
     if ways and package.ended and source:
         return (*ways, f"or, for a torch without a wheel there: {source}")
-    return ways or ((source,) if source else ())
+    return ways or ((source,) if source else _of_same_release(package, missing))
+
+
+def _of_same_release(package: Package, missing: MissingName) -> tuple[str, ...]:
+    """Its release with the number of torch, on the page of that release; empty for other packages."""
+    minor = versions.minor(missing.target_version) or "X.Y"
+    page = package.same_release.format(minor=minor)
+    which = f"{minor} for torch {minor}{' (pip show torch)' if minor == 'X.Y' else ''}"
+    wanted = f"Install the release of {package.name} with the number of torch, {which}: its wheels are on {page}"
+    return (wanted,) if page else ()
 
 
 def _from_index_of_torch(package: Package, target: TorchBuild) -> str | None:
@@ -324,7 +333,7 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
         if package.upgrade and not rows:
             return (_upgrade(package),)
         wsl = ": use WSL" if is_on_windows(missing) else ""
-        return ("\n".join(other),) if other else (f"{none}{wsl}",)
+        return _of_same_release(package, missing) or (("\n".join(other) if other else f"{none}{wsl}"),)
     is_command = source.startswith("pip ")
     if not other:
         return (f"{none}. Build it:\n{source}" if is_command else f"{none}\n{source}",)

@@ -18,18 +18,22 @@ _NIX_LOCATE = "nix --extra-experimental-features 'nix-command flakes' run github
 
 def library_of_file(name: str) -> SystemLibrary | None:
     """The library of the catalogue that has a file of this name (`libaio.so.1`); None if there is none."""
+    if name.endswith(".dll"):
+        return _library_named(name, "")
     found = re.fullmatch(_SONAME, name) or re.fullmatch(_DYLIB, name)
-    if found is None:
-        return None
-    exact, stem = f"{name}.", found["stem"]
-    return next(
-        (
-            row
-            for row in load_packages().library
-            if any(exact.startswith(f"{each}.") if ".so" in each else fnmatchcase(stem, each) for each in row.names)
-        ),
-        None,
-    )
+    return None if found is None else _library_named(name, found["stem"])
+
+
+def _library_named(name: str, stem: str) -> SystemLibrary | None:
+    """The first library with this file, or with this name of its files without `.so`."""
+    rows = load_packages().library
+    return next((row for row in rows if any(_is_named(each, name, stem) for each in row.names)), None)
+
+
+def _is_named(pattern: str, name: str, stem: str) -> bool:
+    if ".so" in pattern:
+        return fnmatchcase(f"{name}.", f"{pattern}.*")
+    return fnmatchcase(name if pattern.endswith(".dll") else stem, pattern)
 
 
 def library_of_version(version: str) -> VersionedLibrary | None:
@@ -87,6 +91,8 @@ def install_file(name: str, *, jetson: bool = False, system: str = "") -> tuple[
         beside = f'where its path begins with @rpath: ln -s "{folder}/{name}" DIRECTORY  # of the file that needs it'
         searched = f"or: export DYLD_FALLBACK_LIBRARY_PATH={folder}  # dyld looks there for what it does not find"
         return (brew, beside, searched, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
+    if name.endswith(".dll"):
+        return (f"pip install {row.pip}", f"or: {_CONDA} {row.conda}", row.windows)
     found = re.fullmatch(_SONAME, name)
     major = None if found is None else found["major"]
     return _ways(row, row.apt, row.dnf, row.pip, major)

@@ -10,7 +10,7 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.fixes import extension_fixes, wheel_choice
 from abiscan.diagnosis.fixes.hip_sources import lacks_cuda
 from abiscan.diagnosis.libraries import cuda_on_macos
-from abiscan.diagnosis.libraries.missing_torch_library import causes_for_torch, is_of_program
+from abiscan.diagnosis.libraries.missing_torch_library import causes_for_torch, is_of_program, is_of_server
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
@@ -53,7 +53,8 @@ def causes(
     elif is_torch_library(name) and missing.file.is_torch_itself and not at_link_time and missing.file.facts is None:
         yield from row_causes("own-library-of-torch-missing", missing, library=name)
     elif is_torch_library(name):
-        yield from causes_for_torch(name, missing, at_link_time, names_program and is_of_program(missing.file))
+        of_program = (names_program and is_of_program(missing.file)) or is_of_server(missing)
+        yield from causes_for_torch(name, missing, at_link_time, of_program)
     elif missing.file.base_name in _OF_GCC and missing.file.facts is None:
         of_system = "yes" if missing.file.path.startswith("/usr/lib") else ""
         program = missing.file.base_name

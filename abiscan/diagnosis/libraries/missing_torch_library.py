@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.torch_commands import newest_of_variant
 from abiscan.diagnosis.fixes.wheel_rows import patch_release, published_wheel, rows_of
 from abiscan.diagnosis.missing_name import MissingName
@@ -260,13 +261,15 @@ def _not_beside_program(search: _Search, score: float) -> Candidates:
     """The library is not beside a program without Python."""
     file = search.missing.file
     is_program = _is_program(file.base_name)
+    program = find_program(search.missing)
     yield from row_causes(
         "torch-library-not-beside-program",
         search.missing,
+        commands={"library_path": "" if program is None else program.library_path},
         evidence=search.evidence,
         score=min(score, 0.8),
         file=file.base_name if is_program else file.file_name,
-        kind="unknown" if file.path == A_PROGRAM else "program" if is_program else "library",
+        kind="unknown" if file.path in ("", A_PROGRAM) else "program" if is_program else "library",
         suffix=_suffix(search.name),
     )
 
@@ -315,6 +318,12 @@ def _is_program(base_name: str) -> bool:
     """Whether the file that needs the library is neither a shared object nor an interpreter."""
     stem = base_name.removesuffix(".exe")
     return bool(stem) and "." not in stem and not stem.startswith(("python", "pypy"))
+
+
+def is_of_server(missing: MissingName) -> bool:
+    """Whether a server without Python loads the file, or the text is about one, which has libtorch in its folder."""
+    program = find_program(missing)
+    return program is not None and bool(program.library_path)
 
 
 def is_of_program(file: ReferringFile) -> bool:
