@@ -157,7 +157,7 @@ def shadowed(
                 found = library.found
                 if own is None or found is None or os.path.realpath(found) == os.path.realpath(own):
                     continue
-                if os.path.realpath(os.path.dirname(found)) in directories:
+                if os.path.realpath(os.path.dirname(found).partition("/glibc-hwcaps/")[0]) in directories:
                     told.setdefault(f"{found}, and not {own}", []).append(name)
     for words, names in told.items():
         who = ", ".join(dict.fromkeys(names))

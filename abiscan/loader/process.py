@@ -241,7 +241,7 @@ class ProcessBuilder:
         found = self._replacements(process, torch)
         if stop.kind is StopKind.VERSION_NOT_FOUND:
             found.insert(0, stop.object)
-        folders = {self._real(os.path.dirname(name)) for name in found}
+        folders = {self._real(os.path.dirname(name).partition("/glibc-hwcaps/")[0]) for name in found}
         searched = [each for each in re.split("[:;]", self._settings.library_path or "") if each]
         kept = [each for each in searched if self._real(each) not in folders]
         if not found or (kept == searched and not self._settings.preload):

@@ -477,15 +477,19 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
         "import ctypes, sys; ctypes.CDLL(sys.argv[1]); "
         "print(next(l.split()[-1] for l in open('/proc/self/maps') if 'libdep' in l))"
     )
-    for path in ("", str(other)):
+    level = tmp_path / "caps" / "glibc-hwcaps" / "x86-64-v2"
+    level.mkdir(parents=True)
+    shutil.copy(other / "libdep.so.1", level)
+    for path in ("", str(other), str(tmp_path / "caps")):
         python = [sys.executable, "-c", code, folder / "user.so"]
         real = subprocess.run(
             python, env={**os.environ, "LD_LIBRARY_PATH": path}, capture_output=True, text=True, check=True
         )
         found = json.loads(run("env", "--python", environment, "-f", "json", LD_LIBRARY_PATH=path).stdout)
         told = [p["text"] for p in found["problems"] if p["kind"] == "shadowed"]
-        assert bool(told) == (Path(real.stdout.strip()).parent == other)
-        assert all(str(other / "libdep.so.1") in text for text in told)
+        loaded = Path(real.stdout.strip())
+        assert bool(told) == (loaded.parent != folder)
+        assert all(str(loaded) in text for text in told)
 
 
 # --- migrate ----------------------------------------------------------------------------------------------------

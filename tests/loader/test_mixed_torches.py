@@ -37,17 +37,24 @@ def _other_version(folder: Path) -> None:
     (folder / "libstdc++.so.6").write_bytes(library.replace(b"\0GLIBCXX_3.4.21\0", b"\0GLIBCXX_9.4.21\0"))
 
 
+def _of_the_processor(folder: Path) -> None:
+    """glibc since 2.33 searches this folder, on a processor with SSE 4.2."""
+    (folder / "glibc-hwcaps" / "x86-64-v2").mkdir(parents=True)
+    _other_library(folder / "glibc-hwcaps" / "x86-64-v2")
+
+
 @pytest.mark.torch
 @kit.needs_glibc
 @pytest.mark.parametrize(
     ("put", "stranger", "cause"),
     [
         (_other_library, "libc10.so", CauseId.LIBRARY_VERSION_MISMATCH),
+        (_of_the_processor, "libc10.so", CauseId.LIBRARY_VERSION_MISMATCH),
         (_same_library, None, None),
         (_other_version, "libstdc++.so.6", CauseId.LIBSTDCXX_TOO_OLD),
         (lambda folder: (_other_version(folder), _same_library(folder)), "libstdc++.so.6", CauseId.LIBSTDCXX_TOO_OLD),
     ],
-    ids=["a library of another torch", "the same library", "an old libstdc++", "both"],
+    ids=["a library of another torch", "one for the processor", "the same library", "an old libstdc++", "both"],
 )
 def test_import_torch_fails_as_it_is_predicted(
     put: Put, stranger: str | None, cause: CauseId | None, tmp_path: Path
