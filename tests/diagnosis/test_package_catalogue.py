@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, packages_by_namespace
+from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, packages_by_namespace, wheels_of
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.fixes.build_commands import build
 from abiscan.diagnosis.fixes.package_commands import find_package, install
@@ -29,7 +29,7 @@ from tools import package_data
 
 ROWS = package_data.catalogue()
 WHEELS = {row.id: row for row in ROWS.wheels}
-USED = [(package, WHEELS[each]) for package in ROWS.package for each in package.wheels]
+USED = [(package, wheels) for package in ROWS.package for wheels in wheels_of(package)]
 
 
 def missing(path: str, version: str, variant: str, python: str = "", platform: str = "") -> MissingName:
@@ -242,7 +242,8 @@ def test_a_build_names_nvcc_where_the_package_needs_it(path: str, note: str) -> 
 
 
 def test_the_platform_of_collect_env_decides() -> None:
-    """torch/utils/collect_env.py, get_os: `OS: NAME (MACHINE)`; data.pyg.org has no wheels of torch-scatter for it."""
-    head = "PyTorch version: 2.6.0+cpu\nOS: Ubuntu 22.04.5 LTS (aarch64)\nPython version: 3.10.4\n"
+    """torch/utils/collect_env.py, get_os: `OS: NAME (MACHINE)`; data.pyg.org has wheels of torch-scatter for it since
+    torch 2.6."""
+    head = "PyTorch version: 2.5.0+cpu\nOS: Ubuntu 22.04.5 LTS (aarch64)\nPython version: 3.10.4\n"
     subjects = api.explain(f"{head}ModuleNotFoundError: No module named 'torch_scatter'")
-    assert "No wheel of torch-scatter for torch 2.6.0 (cpu) on this platform" in subjects[0].causes[0].fix
+    assert "No wheel of torch-scatter for torch 2.5.0 (cpu) on this platform" in subjects[0].causes[0].fix

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
+from msgspec.structs import replace
+
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, TorchLimit, Wheels
+from abiscan.model import versions
 
 # Words of a sentence in which a package is searched, and letters of a name that is no other word.
 _MOST_WORDS: Final = 80
@@ -42,7 +45,15 @@ def wheels_by_id() -> Mapping[str, Wheels]:
 
 def wheels_of(package: Package) -> tuple[Wheels, ...]:
     """The rows of wheels of a package, for every platform."""
-    return tuple(wheels_by_id()[each] for each in package.wheels)
+    rows = tuple(wheels_by_id()[each] for each in package.wheels)
+    last = versions.order(package.last_torch)
+    return rows if last is None else tuple(_until(last, row) for row in rows)
+
+
+def _until(last: versions.Order, row: Wheels) -> Wheels:
+    """A row without torches after the last one."""
+    kept = {torch: known for torch, known in row.variants.items() if (versions.order(torch) or ())[:2] <= last}
+    return row if len(kept) == len(row.variants) else replace(row, variants=kept)
 
 
 @lru_cache(maxsize=256)  # of all symbols of a file

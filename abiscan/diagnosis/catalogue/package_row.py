@@ -185,6 +185,7 @@ class Package(_Row, frozen=True, kw_only=True):
         operators: namespace of its operators for torch -> the module with the library that registers them.
         registers: since when its functions are operators that torch.compile does not trace; None if they are not.
         wheels: ids of wheels outside of the package index.
+        last_torch: the last of the torches of these rows (minor version) that it has wheels for; empty for all of them.
         sdist: the newest release on the package index has its source.
         for_older_torch: first torch that its newest release compiles with -> the last release for an older torch.
         hip: its sources that compile with HIP, best first; empty if the newest release does, or nothing is known.
@@ -242,6 +243,7 @@ class Package(_Row, frozen=True, kw_only=True):
     operators: dict[str, str] = {}
     registers: OperatorRelease | None = None
     wheels: tuple[str, ...] = ()
+    last_torch: str = ""
     sdist: bool = False
     for_older_torch: dict[str, str] = {}
     hip: tuple[HipSource, ...] = ()

@@ -80,6 +80,7 @@ def _mixed(missing: MissingName) -> Candidates:
         gap=has_gap,
         in_gap=in_gap,
         on_windows=is_on_windows(missing),
+        macos=missing.macho,
     )
 
 

@@ -212,6 +212,8 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
     if stem == "torch_cuda" and _may_be_split(missing):
         parts = _flags(missing, "torch_cuda_cpp", "torch_cuda_cu")
         fix += f"\nor, with a build for CUDA 11 up to torch 1.13, which splits it: {parts}"
+    if missing.file.facts is None and not missing.reference.link_time and "-packages/" in missing.file.path:
+        fix = "\n".join((*extension_fixes.reinstall(missing), f"or, where you build it: {fix[0].lower()}{fix[1:]}"))
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
 

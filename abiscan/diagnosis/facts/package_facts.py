@@ -78,9 +78,10 @@ def _project_of(values: Values) -> str | None:
 
 def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:
     """The packages that a value names, those with the same wheels together."""
-    groups: dict[tuple[str, ...], list[Package]] = {}
+    groups: dict[tuple[object, ...], list[Package]] = {}
     for package in filter(None, (package_commands.find_package(missing, each) for each in names.split())):
-        group = groups.setdefault(package.wheels, [])
+        is_newer = (versions.order(missing.target_version) or ())[:2] > (versions.order(package.last_torch) or (99,))
+        group = groups.setdefault((package.wheels, is_newer), [])
         group.extend([package] if package not in group else [])
     return list(groups.values())
 

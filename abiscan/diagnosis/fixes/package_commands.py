@@ -354,7 +354,7 @@ def _may_be_published(package: Package, missing: MissingName) -> bool:
         return True
     rows, torch = rows_of(package, missing), missing.target_version
     at = versions.order(torch)
-    if package.ended or not rows or not at or not _has_kind(package, missing):
+    if package.ended or package.last_torch or not rows or not at or not _has_kind(package, missing):
         return False
     if at[:2] > max((versions.order(each) or ())[:2] for wheels in rows for each in wheels.variants):
         return True
