@@ -124,11 +124,14 @@ def _newer(missing: MissingName) -> Candidates:
         return  # releases adopted the C++11 string late; source builds use that of their compiler
     first = missing.exported_in.first
     evidence = [f"{missing.target_label} is older than {first}, the first release that exports {missing.shown}."]
-    if missing.knowledge.target_is_before_index and missing.in_oldest_known:
-        score = 0.58
+    # What is linked was compiled with the headers of the target, which declare the name.
+    declared = missing.reference.link_time and not missing.in_oldest_known
+    if missing.knowledge.target_is_before_index and (missing.in_oldest_known or declared):
+        score = 0.45 if declared else 0.58
+        oldest = missing.known_versions[0] if declared and missing.known_versions else first
         evidence = [
             missing.exported_text,
-            f"{missing.target_label} is older than {first}, the first indexed release: whether it exports the symbol "
+            f"{missing.target_label} is older than {oldest}, the first indexed release: whether it exports the symbol "
             f"is unknown.",
         ]
     else:

@@ -85,7 +85,7 @@ def _not_in_scope(missing: MissingName, library: str) -> Candidates:
     python_only = torch_stem(library) == _PYTHON_LIBRARY
     base = _base_score(missing, python_only)
     at_link_time = missing.reference.link_time
-    if missing.target is not None and _may_be_global(missing):
+    if missing.target is not None and _may_be_global(missing) and not at_link_time:
         # Loaded libraries are in the global scope there.
         yield _import_first(missing, library, base + 0.1, python_only)
         if python_only:
@@ -166,6 +166,12 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
         "target_link_libraries(NAME ${TORCH_LIBRARIES} ${TORCH_PYTHON_LIBRARY})"
     )
+    if missing.reference.link_time:
+        # https://docs.pytorch.org/cppdocs/installing.html
+        fix += (
+            "\nThe archives of libtorch for C++ do not contain it: take all libraries of torch from the torch of pip, "
+            "or include <torch/torch.h> in place of <torch/extension.h>, which alone needs it"
+        )
     if missing.target is None and missing.exported_in is not None and len(missing.exported_in) > 1:
         shown = missing.exported_in.text()
         other = torch_fixes.install_torch(missing, missing.exported_in) or "Use such a release"

@@ -255,6 +255,11 @@ def cuda_is_named(_values: Values, missing: MissingName) -> bool:
     return bool(missing.log.variant) or gpu_vendor_of(missing) == NVIDIA or "cu" in missing.target_variant
 
 
+def torch_for_rocm(_values: Values, missing: MissingName) -> bool:
+    """Whether the text or the variant of torch shows a build for ROCm, not the GPU alone."""
+    return missing.target_variant.startswith("rocm") or "+rocm" in missing.environment.packages.get("torch", "")
+
+
 def for_cpu(_values: Values, missing: MissingName) -> bool:
     """Whether torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
     variant; on macOS."""

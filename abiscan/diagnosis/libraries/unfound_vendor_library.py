@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.fixes import package_commands
+from abiscan.diagnosis.fixes.hip_sources import rocm_of
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_file, library_of_file
 from abiscan.diagnosis.libraries.unfound_by_linker import causes_at_link_time
@@ -45,6 +46,11 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     elif vendor is not None and vendor.owner is Owner.HIP and not _of_system(name, vendor):
         evidence.append(f"It is part of {vendor.product}.")
         versioned, stem = not name.endswith(".so"), _stem(name)
+        if its := _other_rocm(name, missing):
+            yield from row_causes(
+                "library-of-other-rocm", missing, library=name, stem=stem, its=its, here=rocm_of(missing)
+            )
+            return
         yield from row_causes(
             "library-of-rocm-missing", missing, evidence=evidence, library=name, stem=stem, versioned=versioned
         )
@@ -53,6 +59,14 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         if here is not None:
             fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*evidence, *product), fix)
+
+
+def _other_rocm(name: str, missing: MissingName) -> str:
+    """The major release of ROCm that has a library, if torch or the system has another; else empty. The number of the
+    HIP runtime is that of its ROCm."""
+    found = re.fullmatch(r"libamdhip64\.so\.(\d{1,2})", name)
+    here = rocm_of(missing).partition(".")[0]
+    return found[1] if found is not None and here.isdigit() and here != found[1] else ""
 
 
 def _stem(name: str) -> str:

@@ -288,6 +288,8 @@ _OF_PACKAGE = re.compile(
 _BESIDE = re.compile(
     r"File \"(/[^\"\n]{1,1000}/)[^\"/\n]{1,255}\", line \d{1,6}[^\n]{0,256}\n[ \t]{0,16}from \. import (\w{1,128})\b"
 )
+# torch_geometric/typing.py names the package that it tried to import, and goes on without it.
+_TRIED = re.compile(r"issue occurred while importing ['\"]?([A-Za-z][\w-]{1,64})['\"]?\. Disabling its usage")
 _NO_IMPORTERS: Final = ("torch", "pip", "setuptools", "_pytest")
 
 
@@ -310,6 +312,8 @@ def _importer(hit: Hit) -> Values:
     own = _by_torch(hit)
     if own:
         return own
+    if (tried := _TRIED.search(hit.before)) is not None:
+        return {"importer": f"site-packages/{tried[1].replace('-', '_')}/__init__.py"}
     above = f"{hit.preceding(8)}\n{hit.before}"
     paths = list(_OF_PACKAGE.finditer(above))
     of_program = bool(paths) and pattern_of("frame_of_program").search(above, paths[-1].end()) is not None

@@ -34,10 +34,15 @@ from abiscan.diagnosis.text.torch_in_log import (
     find_variant,
 )
 from abiscan.diagnosis.text.values_in_text import only_value
+from abiscan.model import versions
 from abiscan.model.gpu_toolkits import capability_of_name, target_of_amd_gpu
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
+WINDOWS: Final = "win_amd64"
+# The packages torch and torchvision of R have releases of their own, below those of libtorch.
+_R: Final = "r"
+_FIRST_LIBTORCH: Final = (1,)
 # Facts that hold where the text shows the row of `text_facts.toml` of the same name.
 _SHOWN: Final = (
     *("only_wheel", "is_wsl", "is_musl", "is_jetson", "is_apple_silicon", "is_nvidia_image"),
@@ -50,7 +55,10 @@ def log_facts(text: str) -> LogFacts:
     """Read the facts of a (cleaned) text in one pass."""
     gpu, projects = find_gpu_vendor(text), find_projects(text)
     rocm = find_rocm(text) if gpu == AMD else ""
+    program = _program(text)
     torch = _torch(text, gpu, rocm)
+    if program == _R and torch is not None and (versions.order(torch) or ()) < _FIRST_LIBTORCH:
+        torch = None
     abi = find_cxx11_abi(text)
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
@@ -67,7 +75,7 @@ def log_facts(text: str) -> LogFacts:
         from_source=from_source,
         packager=packager,
         is_nightly=any(origin == "nightly" for origin, _ in shown("torch_origin", text)),
-        companions=find_companions(text),
+        companions={} if program == _R else find_companions(text),
         project=project,
         project_release=find_release(project, text),
         failing_companion=find_failing_companion(text),
@@ -87,7 +95,7 @@ def log_facts(text: str) -> LogFacts:
         cuda_packages=find_cuda_packages(text),
         platform=find_platform(_without_refused_wheels(text)),
         system=only_value(value for value, _ in shown("system", text)).removeprefix("debian"),
-        program=_program(text),
+        program=program,
         python=_python(text),
         python_folder=_python_folder(text),
         installer=_installer(text),
@@ -126,7 +134,7 @@ def _cpu_build(text: str, gpu: str) -> str:
 
 def find_platform(text: str) -> str:
     """The platform in wheel tags; a Mac that is only mentioned beside another machine is not that of the error."""
-    found = (value for value, _ in shown("platform", text))
+    found = (value for value, _ in shown("platform", text) if value != WINDOWS or not is_shown("kernel_of_wsl", text))
     named = next((value for value in found if value != "mac" or not is_shown("beside_mac", text)), "")
     return "macosx" if named == "mac" else named
 
