@@ -17,6 +17,7 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.ownership.vendors import library_stem
 from abiscan.releases.pythons import installable
+from abiscan.releases.torch_indexes import index_of_label
 from abiscan.wheel.requirement_lines import normal_name, required_name
 
 # Libraries that a process should load once, by kind. All OpenMP runtimes are of one kind
@@ -76,9 +77,14 @@ def failing_torch(
     of others. No command installs a source build, or a newer system."""
     if failure is None:
         return
-    command = f"{pip} torch=={version.partition('+')[0]}"
+    release, _, label = version.partition("+")
+    index = index_of_label(label)
+    # pip keeps a torch of that release, whatever it lacks.
+    command = f"{pip} --force-reinstall torch=={release}{f' -i {index}' if index else ''}"
     if strangers:
         command = "unset LD_LIBRARY_PATH LD_PRELOAD"
+    elif stop is not None and stop.kind is StopKind.MODULE_NOT_FOUND:
+        command = f"{pip} {stop.detail}"
     elif source_build is not None or (stop is not None and stop.kind is StopKind.VERSION_NOT_FOUND):
         command = ""
     yield Problem(ProblemKind.TORCH_FAILS, failure, command)

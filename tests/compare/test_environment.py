@@ -85,7 +85,11 @@ def test_a_source_build_is_never_replaced_and_its_packages_are_built(version: st
 @pytest.mark.parametrize(
     ("kind", "strangers", "command"),
     [
-        (StopKind.LIBRARY_NOT_FOUND, (), "pip install torch==2.13.0"),
+        (
+            StopKind.LIBRARY_NOT_FOUND,
+            (),
+            "pip install --force-reinstall torch==2.13.0 -i https://download.pytorch.org/whl/cpu",
+        ),
         # torch is as before, and the library of the system as old.
         (StopKind.VERSION_NOT_FOUND, (), ""),
         (StopKind.VERSION_NOT_FOUND, ("/x/libstdc++.so.6",), "unset LD_LIBRARY_PATH LD_PRELOAD"),

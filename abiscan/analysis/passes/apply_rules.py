@@ -179,8 +179,17 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
         alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
         beside=beside,
         torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
+        index=_index_of_torch(record) if record.loader.torch_fails else None,
     )
     yield from find_refusal(rule("loader-refuses"), subject)
+
+
+def _index_of_torch(record: FileRecord) -> str | None:
+    """The package index of the installed torch; None if its version has no label of one."""
+    from abiscan.releases.torch_indexes import index_of_label
+
+    installed = record.context.target.run_torch(record.facts.machine).installed
+    return None if installed is None else index_of_label(installed.version.partition("+")[2])
 
 
 def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Finding]) -> tuple[WhatIf, ...]:

@@ -10,6 +10,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import DCU
 from abiscan.model import versions
 from abiscan.releases import companions
+from abiscan.releases.torch_indexes import index_of_label
 
 
 def companion(values: Values, _missing: MissingName) -> str | None:
@@ -42,7 +43,7 @@ def torch_index(_values: Values, missing: MissingName) -> str | None:
     """The index of the installed torch, if its version has a label of one: only builds of that index have a label."""
     there = torch_there(_values, missing) or ""
     is_of_amd = torch_commands.hip_for_windows(missing) is not None
-    return None if is_of_amd else torch_commands.index_of_label(there.partition("+")[2])
+    return None if is_of_amd else index_of_label(there.partition("+")[2])
 
 
 def companion_fit(values: Values, missing: MissingName) -> str | None:

@@ -17,6 +17,7 @@ from abiscan.model import versions
 from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.releases.kernel_lists import newest_with
+from abiscan.releases.torch_indexes import INDEXES
 
 
 def capability(values: Values, _missing: MissingName) -> str | None:
@@ -188,12 +189,9 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
         here = versions.order(missing.target_version) or ()
         # torch 2.12 has no builds for CUDA 12.8.
         if missing.target is not None and oldest <= here[:2] < (2, 12):
-            return (
-                f"pip install --force-reinstall torch=={missing.target.version} "
-                f"--index-url {torch_commands.INDEXES}{index}"
-            )
+            return f"pip install --force-reinstall torch=={missing.target.version} --index-url {INDEXES}{index}"
         since = ".".join(map(str, oldest))
-        return f"pip install -U torch --index-url {torch_commands.INDEXES}{index}  # torch {since} or later"
+        return f"pip install -U torch --index-url {INDEXES}{index}  # torch {since} or later"
     if (versions.order(gpu_last_cuda(values, missing) or "") or _WITHOUT_OLD_CODE) < _OF_OLD_CODE:
         build = newest_with(values["gpu"].replace("compute_", "sm_"))
         return torch_commands.install_torch(build[0], missing, variant=build[1]) if build else None

@@ -17,6 +17,7 @@ from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
+from abiscan.releases.torch_indexes import INDEXES
 
 _WITHOUT_LINUX: Final = ("win_amd64", "macosx")
 
@@ -148,7 +149,7 @@ def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
         command = torch_for_gpu({"gpu": f"sm_{capability.replace('.', '')}"}, missing)
         return command and torch_commands.force_reinstall(command).replace(" -U ", " ")
     if not version and torch_commands.newest_of_variant(_OF_MOST_DRIVERS, missing):
-        command = f"pip install torch --index-url {torch_commands.INDEXES}{_OF_MOST_DRIVERS}"
+        command = f"pip install torch --index-url {INDEXES}{_OF_MOST_DRIVERS}"
     elif _OF_MOST_DRIVERS not in torch_commands.variants_of(version, missing):
         command = torch_commands.install_torch(version, missing, cuda="")
     else:

@@ -23,7 +23,6 @@ from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, hip_port, is_for_
 from abiscan.diagnosis.fixes.torch_commands import (
     force_reinstall,
     hip_for_windows,
-    index_of_label,
     install_nightly,
     install_torch,
     is_installable,
@@ -55,6 +54,7 @@ from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases import companions
+from abiscan.releases.torch_indexes import index_of_label
 
 # In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
 _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'

@@ -25,9 +25,8 @@ from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, WITHOUT_CUDA_CO
 from abiscan.model import versions
 from abiscan.releases.build import has_the_new_string
 from abiscan.releases.pythons import with_wheels
+from abiscan.releases.torch_indexes import INDEXES
 
-INDEXES: Final = "https://download.pytorch.org/whl/"
-"""The wheels of PyTorch, one folder a variant."""
 _LOADED_RELEASE: Final = """$(python -c 'import torch; print(torch.__version__.split("+")[0])')"""
 _FIRST_COMPLETE_CUDA: Final = (12,)
 # Of the package index; packages.toml has the source.
@@ -47,19 +46,11 @@ _OF_AMD_FOR_WINDOWS: Final = (
 )
 
 
-_LABEL_OF_INDEX: Final = r"cpu|xpu|cu\d+|rocm\d\.\d(\.\d)?"
-
-
 def hip_for_windows(missing: MissingName) -> str | None:
     """The command that installs torch for ROCm and its companions on Windows, for which PyTorch has no such builds;
     None for another platform or GPU."""
     is_amd = gpu_vendor_of(missing) == AMD and is_on_windows(missing)
     return _OF_AMD_FOR_WINDOWS if is_amd else None
-
-
-def index_of_label(label: str) -> str | None:
-    """The index of a torch by the label of its version; None for a label that other builds have, too."""
-    return f"{INDEXES}{label}" if re.fullmatch(_LABEL_OF_INDEX, label) else None
 
 
 # Builds on the index of PyTorch that no row of wheels has.

@@ -22,6 +22,7 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import find_toolkit, needs_gpu_build
 from abiscan.releases.build import loaded_globally
 from abiscan.releases.pythons import with_wheels
+from abiscan.releases.torch_indexes import INDEXES
 
 # The oldest maintained CPython: if no release in a range has wheels for it, the fix says so.
 _MAINTAINED = PythonVersion(3, 10)
@@ -131,7 +132,7 @@ def build_for(accelerator: str, missing: MissingName) -> str:
         return gpu_build(missing)
     name, where = ("xpu", "") if accelerator == "XPU" else ("rocmX.Y", "X.Y: the ROCm on this machine; ")
     return (
-        f"pip install --force-reinstall torch --index-url {torch_commands.INDEXES}{name}  # {where}the {accelerator} "
+        f"pip install --force-reinstall torch --index-url {INDEXES}{name}  # {where}the {accelerator} "
         "build of the release that the extension was built for\n"
         f"or: Install the build of the extension for {missing.target_label}"
     )

@@ -21,7 +21,7 @@ _STRANGER = (
 )
 _OLD_SYSTEM = "Use a system where {object} defines {version}, which {torch} requires"
 _MODULE = "`pip install {module}`, which torch requires"
-_TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}`"
+_TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}{index}`"
 _OF_TORCH = {StopKind.VERSION_NOT_FOUND: _OLD_SYSTEM, StopKind.MODULE_NOT_FOUND: _MODULE}
 # Templates over the fields of `LoaderStop`.
 _FIXES = {
@@ -55,6 +55,7 @@ class RefusalSubject(Struct, frozen=True):
         alone: whether the file itself is an input, not a wheel or package that contains it.
         beside: needed libraries in the directory of the file.
         torch: the installed one as a requirement (`torch==2.8.0`).
+        index: the index of its variant; pip would install another one from the default index.
     """
 
     module: str
@@ -64,6 +65,7 @@ class RefusalSubject(Struct, frozen=True):
     alone: bool
     beside: Collection[str] = ()
     torch: str = "torch"
+    index: str | None = None
 
 
 def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
@@ -91,7 +93,8 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
         strangers = prediction.strangers
         template = _STRANGER if strangers else _TORCH_FAILS if stop is None else _OF_TORCH.get(stop.kind, _TORCH_FAILS)
         known = {} if stop is None else {"object": stop.object, "version": stop.version, "module": stop.detail}
-        fix = template.format(torch=subject.torch, stranger=next(iter(strangers), ""), **known)
+        index = f" -i {subject.index}" if subject.index else ""
+        fix = template.format(torch=subject.torch, index=index, stranger=next(iter(strangers), ""), **known)
     elif stop is not None:
         is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)

@@ -35,7 +35,11 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
 @pytest.mark.parametrize(
     ("stop", "strangers", "fix"),
     [
-        (LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"), (), "`pip install --force-reinstall torch==2.8.0`"),
+        (
+            LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"),
+            (),
+            "`pip install --force-reinstall torch==2.8.0 -i I`",
+        ),
         # `pip install --force-reinstall torch` may replace a CPU build by one for CUDA.
         (LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail="typing_extensions"), (), "`pip install typing_extensions`"),
         (LoaderStop(StopKind.UNDEFINED_SYMBOL, "libtorch_cpu.so", "f"), ("/x/libc10.so",), "folder of /x/libc10.so"),
@@ -48,6 +52,6 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
 )
 def test_what_a_torch_that_cannot_be_imported_needs(stop: LoaderStop, strangers: tuple[str, ...], fix: str) -> None:
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop, torch_fails=True, strangers=strangers)
-    subject = RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0")
+    subject = RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0", index="I")
     (finding,) = find_refusal(rule("loader-refuses"), subject)
     assert fix in finding.fix
