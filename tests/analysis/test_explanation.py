@@ -20,6 +20,7 @@ from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
 from tests.fixtures.wheels import FIXTURES, record_package
+from tests.tables import table_rows
 
 NAME = "_ZNK3c107SymBool10guard_boolEPKcl"  # of torch 2.0.0 and later
 
@@ -62,15 +63,7 @@ def test_a_library_of_every_machine_is_no_evidence(tmp_path: Path) -> None:
     assert ["on this machine defines GLIBC_2.17" in each for each in told] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("others", "advised"),
-    [
-        ((), '"torch>=2.11.0"'),
-        (("autograd-node-subclass.so",), '"torch==2.13.0"'),
-        # A function of its own package, which no file exports (nm -D): no torch helps.
-        (("extension-source-not-built.so",), None),
-    ],
-)
+@table_rows
 def test_a_torch_is_advised_on_which_the_package_of_the_file_loads(
     here: ScanOptions, others: tuple[str, ...], advised: str | None
 ) -> None:

@@ -12,7 +12,7 @@ from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis.text.generated_modules import cache_folder
 from abiscan.loader import LoaderSettings
-from tests.tables import data_text
+from tests.tables import data_text, table_rows
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _MODULE = data_text(__file__, "generated_module.txt")
@@ -43,17 +43,7 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     assert "launches the kernel" in _answer(folder / "cqzabc.py")
 
 
-@pytest.mark.parametrize(
-    ("path", "folder"),
-    [
-        ("/tmp/torchinductor_me/qz/cqzabc.py", "/tmp/torchinductor_me"),
-        ("/tmp/torchinductor_me/../../home/qz/cqzabc.py", None),
-        ("/home/me/qz/cqzabc.py", None),
-        ("/home/me; ls/torchinductor_me/qz/cqzabc.py", None),
-        ("torchinductor_me/qz/cqzabc.py", None),
-        ("/torchinductor_me", None),
-    ],
-)
+@table_rows
 def test_only_a_cache_is_deleted(path: str, folder: str | None) -> None:
     assert cache_folder(path) == folder
 

@@ -110,15 +110,7 @@ def test_the_string_abi_is_how_torch_names_spell_it(
     assert made[name]["cxx11_abi"] == (None if new == old else new)
 
 
-@pytest.mark.parametrize(
-    ("name", "abi"),
-    [
-        ("good-extension.so", "unstable"),
-        ("stable-abi.so", "stable"),
-        ("empty-library.so", "none"),
-        ("abi3-module.abi3.so", "none"),
-    ],
-)
+@table_rows
 def test_the_interface_of_torch(name: str, abi: str, made: Mapping[str, Mapping[str, Any]]) -> None:
     assert made[name]["abi"] == abi
 
@@ -161,15 +153,7 @@ def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[s
     assert with_code == sorted(["nvcc-const-data-ptr.so", *(name for name in FILES if name.startswith("gpu-"))])
 
 
-@pytest.mark.parametrize(
-    ("name", "torch_releases"),
-    [
-        # The wheels of these releases have GCC's name of const_data_ptr; none has Clang's (nm -D).
-        ("gcc-const-data-ptr.so", [["2.3.0", "2.11.0"]]),
-        ("clang-const-data-ptr.so", []),
-        ("empty-library.so", None),
-    ],
-)
+@table_rows
 def test_the_releases_that_export_all_its_names(
     name: str, torch_releases: list[list[str]] | None, made: Mapping[str, Mapping[str, Any]]
 ) -> None:

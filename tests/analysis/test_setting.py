@@ -28,8 +28,6 @@ from tests.fixtures.tiny_elf import (
     FUNC,
     FUNCTION,
     R_64,
-    R_GLOB_DAT,
-    R_JUMP_SLOT,
     UNDEFINED,
     Library,
     Relocation,
@@ -38,6 +36,7 @@ from tests.fixtures.tiny_elf import (
 )
 from tests.fixtures.wheels import FIXTURES, TAG, make_wheel
 from tests.programs import run_program
+from tests.tables import table_rows
 
 
 def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
@@ -424,17 +423,7 @@ ctypes.CDLL(str(pathlib.Path(__file__).parent / "x.so"), mode=%s)
 """
 
 
-@pytest.mark.parametrize(
-    ("mode", "kind", "dynamic", "loads"),
-    [
-        ("ctypes.RTLD_LOCAL | 0x1", R_JUMP_SLOT, (), True),
-        ("1", R_JUMP_SLOT, (), True),
-        ("ctypes.RTLD_GLOBAL", R_JUMP_SLOT, (), False),
-        # Its address is used, or the file requests immediate binding (DT_BIND_NOW).
-        ("1", R_GLOB_DAT, (), False),
-        ("1", R_JUMP_SLOT, ((24, 0),), False),
-    ],
-)
+@table_rows
 def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
     tmp_path: Path, mode: str, kind: int, dynamic: tuple[tuple[int, int], ...], loads: bool
 ) -> None:
@@ -578,17 +567,7 @@ def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, re
     assert '"torch==2.13.0"' not in fixes
 
 
-@pytest.mark.parametrize(
-    ("fixture", "rule", "requires", "severity"),
-    [
-        # By nm over the wheels of torch: exported by 2.3.0-2.12.1, and by 2.3.0-2.11.0.
-        ("materialize-cow-storage.so", "materialize-cow-storage", "torch==2.9.0", Severity.NOTE),
-        ("materialize-cow-storage.so", "materialize-cow-storage", "torch>=2.9,<2.13", Severity.NOTE),
-        ("materialize-cow-storage.so", "materialize-cow-storage", "torch>=2.9", Severity.WARNING),
-        ("gcc-const-data-ptr.so", "const-data-ptr", "torch==2.8.*", Severity.NOTE),
-        ("gcc-const-data-ptr.so", "const-data-ptr", "torch>=2.8,<2.13", Severity.WARNING),
-    ],
-)
+@table_rows
 def test_a_symbol_that_every_admitted_release_exports_is_a_note(
     tmp_path: Path, fixture: str, rule: str, requires: str, severity: Severity
 ) -> None:

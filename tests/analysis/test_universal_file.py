@@ -15,6 +15,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.report import render
 from tests.analysis.test_platforms import wheel
 from tests.macho.universal_bundle import write_universal_bundle
+from tests.tables import table_rows
 
 MISSING = "_ZNK3c105Error4whatEv"
 
@@ -73,15 +74,7 @@ def test_the_parts_are_those_of_the_tags(
     assert found.verdict is verdict
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("text", "part: x86-64 on macOS: fails on torch 2.1.0+cpu, 1 symbol undefined"),
-        ("text", "part: arm64 on macOS: symbols resolve on torch 2.1.0+cpu"),
-        ("text", "(x86_64): 1 of 3 symbols is undefined on torch 2.1.0"),
-        ("json", '"machine": "macosx_x86_64"'),
-    ],
-)
+@table_rows
 def test_the_parts_are_reported(universal: Path, name: str, words: str) -> None:
     report = scan([str(universal)], ScanOptions("2.1.0", None, LoaderSettings("/")))
     assert words in " ".join(render(name, report).split())

@@ -10,7 +10,7 @@ import pytest
 
 from abiscan.analysis.shared_layouts import NOT_ITS_OWN
 from abiscan.elf import open_elf
-from tests.tables import data_text
+from tests.tables import data_text, table_rows
 
 SOURCE = data_text(__file__, "record_holders.cpp")
 WANTED = [
@@ -26,18 +26,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "g++ -gdwarf-5",
-        "g++ -gdwarf-4",
-        "g++ -gdwarf-3 -gstrict-dwarf",
-        "g++ -gdwarf-5 -fdebug-types-section",
-        "g++ -gdwarf-4 -fdebug-types-section -gz=zlib",
-        "clang++ -gdwarf-5 -fstandalone-debug",
-        "clang++ -gdwarf-4 -fstandalone-debug",
-    ],
-)
+@table_rows
 def test_members_and_bases(command: str, tmp_path: Path) -> None:
     compiler = command.split(maxsplit=1)[0]
     if shutil.which(compiler) is None:

@@ -9,6 +9,7 @@ from abiscan.mangling.canonical import to_cuda
 from abiscan.mangling.cxxname import CxxName
 from tests.mangling.compiled import rows
 from tests.mangling.test_cxxname import CLANG
+from tests.tables import table_rows
 from tests.torch_here import exported
 
 NVCC = CLANG.replace("sr3std", "sr4__T0")  # pytorch issue 174898
@@ -75,15 +76,7 @@ def test_another_overload_or_instance(one: str, other: str) -> None:
     assert parsed(one).entity == parsed(other).entity
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("_ZN1a1fEv", "_ZN1b1fEv"),
-        ("_ZTV1a", "_ZTI1a"),
-        ("_ZN1aC1Ev", "_ZN1aD1Ev"),
-        ("_ZN2at3fooEv", "_ZN2at3fooE3bar.cold"),
-    ],
-)
+@table_rows
 def test_another_entity(one: str, other: str) -> None:
     assert parsed(one).canonical != parsed(other).canonical
 
@@ -129,18 +122,7 @@ def test_entities_of_one_library_share_a_form_only_as_variants_of_a_constructor(
             assert seen.setdefault((name.canonical, name.variant), mangled) == mangled
 
 
-@pytest.mark.parametrize(
-    ("hip", "cuda"),
-    [
-        (
-            "_ZN3c103hip28c10_hip_check_implementationEiPKcS2_ib",
-            "_ZN3c104cuda29c10_cuda_check_implementationEiPKcS2_ib",
-        ),
-        ("_ZN3c103hip19HIPCachingAllocator9allocatorE", "_ZN3c104cuda20CUDACachingAllocator9allocatorE"),
-        ("_ZN2at3hip1fEP12ihipStream_t", "_ZN2at4cuda1fEP11CUstream_st"),
-        ("_ZN3c103hip37getCurrentHIPStreamMasqueradingAsCUDAEa", "_ZN3c104cuda20getCurrentCUDAStreamEa"),
-    ],
-)
+@table_rows
 def test_gpu_neutral(hip: str, cuda: str) -> None:
     assert parsed(hip).canonical != parsed(cuda).canonical
     assert parsed(hip).gpu_neutral == parsed(cuda).gpu_neutral

@@ -11,6 +11,7 @@ import pytest
 from abiscan.mangling import Demangler, demangle
 from abiscan.model.imports import DemangledBy
 from tests.mangling.test_cxxname import CLANG
+from tests.tables import table_rows
 
 
 def test_gnu_speaks_first() -> None:
@@ -68,16 +69,7 @@ def test_neither() -> None:
     assert all(answer.by is DemangledBy.NONE and answer.text is None for answer in answers)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "_ZGVeN16_Sleef_modff",
-        "_RNvC6mycrate3foo",
-        "?f@@YAXXZ",
-        "_ZN4core3fmt17h0123456789abcdefE",
-        "_ZGTtNKSt9exception4whatEv",
-    ],
-)
+@table_rows
 def test_names_of_other_languages_do_not_count_as_unread(name: str) -> None:
     assert not Demangler().demangle(name).neither
 

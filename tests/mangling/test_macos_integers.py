@@ -6,21 +6,10 @@ from __future__ import annotations
 import pytest
 
 from abiscan.mangling.macos_integers import linux_names
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("macos", "linux"),
-    [
-        # template <class T> T* data_ptr() const; of at::TensorBase, for int64_t
-        ("_ZNK2at10TensorBase8data_ptrIxEEPT_v", "_ZNK2at10TensorBase8data_ptrIlEEPT_v"),
-        # void f(int64_t, uint64_t)
-        ("_Z1fxy", "_Z1flm"),
-        # An identifier keeps its letters: void xy(int64_t)
-        ("_Z2xyx", "_Z2xyl"),
-        # int64_t& A::operator[](int64_t)
-        ("_ZN1AixEx", "_ZN1AixEl"),
-    ],
-)
+@table_rows
 def test_int64_is_long_on_linux(macos: str, linux: str) -> None:
     assert linux in linux_names(macos)
 

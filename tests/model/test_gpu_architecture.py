@@ -74,16 +74,7 @@ def test_a_file_of_several_modules(images: DeviceImages, answer: Runs) -> None:
     assert code_runs(images, h100) is answer
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("90", "sm_90"),
-        ("9.0", "sm_90"),
-        ("10.3a", "sm_103a"),
-        ("sm_120", "sm_120"),
-        ("gfx90a:xnack+:sramecc-", "gfx90a:sramecc-:xnack+"),
-    ],
-)
+@table_rows
 def test_names(text: str, shown: str) -> None:
     assert str(parse_architecture(text)) == shown
 

@@ -5,22 +5,11 @@ Oracle: NVIDIA's release notes and https://developer.nvidia.com/cuda-gpus.
 
 from __future__ import annotations
 
-import pytest
-
 from abiscan.model.gpu_toolkits import capability_of_name, first_toolkit, last_toolkit
 from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("capability", "first", "last"),
-    [
-        ("8.6", "11.1", None),
-        ("8.9", "11.8", None),
-        ("12.0", "12.8", None),
-        ("3.5", None, "11.8"),
-        ("7.0", "9.0", "12.9"),
-    ],
-)
+@table_rows
 def test_the_toolkits_that_compile_for_a_gpu(capability: str, first: str | None, last: str | None) -> None:
     assert first_toolkit(capability) == first
     assert last_toolkit(capability) == last

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
+from tests.tables import table_rows
 
 RANGES = ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")))
 KNOWN = ["2.0.1", "2.1.0", "2.1.2", "2.2.0", "2.2.2", "2.3.0", "2.12.0", "2.15.0"]
@@ -54,16 +55,7 @@ def test_is_release(text: str) -> None:
     assert versions.is_release(text) is not Version(text).is_prerelease
 
 
-@pytest.mark.parametrize(
-    ("version", "inside", "last_before", "first_after"),
-    [
-        ("2.0.1", False, None, "2.1.0"),
-        ("2.2.1", True, None, "2.12.0"),
-        ("2.6.0", False, "2.2.2", "2.12.0"),
-        ("2.12.0a0", False, "2.2.2", "2.12.0"),
-        ("2.16.0", False, "2.15.0", None),
-    ],
-)
+@table_rows
 def test_where_a_version_lies(version: str, inside: bool, last_before: str | None, first_after: str | None) -> None:
     assert RANGES.contains(version) is inside
     assert RANGES.last_before(version) == last_before
@@ -96,15 +88,7 @@ def test_text() -> None:
     assert three.text(last=", ") == "1.13.0-1.13.1, 2.1.0-2.2.2, 2.12.0-2.15.0"
 
 
-@pytest.mark.parametrize(
-    ("ranges", "requirement"),
-    [
-        ((("2.1.0", "2.2.2"),), "torch>=2.1,<2.3"),
-        ((("2.0.1", "2.2.2"),), "torch>=2.0.1,<2.3"),
-        ((("2.0.1", "2.0.1"), ("2.12.0", "2.15.0")), "torch>=2.12"),
-        ((("2.0.1", "2.15.0"),), "torch>=2.0.1"),
-    ],
-)
+@table_rows
 def test_a_requirement_allows_the_newest_range_alone(ranges: tuple[tuple[str, str], ...], requirement: str) -> None:
     assert ReleaseRanges(ranges).requirement(KNOWN) == requirement
     allowed = SpecifierSet(requirement.removeprefix("torch"))

@@ -14,7 +14,7 @@ from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.read_layouts import read_assertions
 from tests import torch_here
-from tests.tables import data_text
+from tests.tables import data_text, table_rows
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 
@@ -82,16 +82,7 @@ def test_other_texts_tell_nothing(text: bytes) -> None:
     assert assertions_in([text]) == ()
 
 
-@pytest.mark.parametrize(
-    ("path", "header"),
-    [
-        ("/x/torch/include/c10/core/X.h", "c10/core/X.h"),
-        ("include/ATen/X.h", "ATen/X.h"),
-        ("/include/torch/include/torch/csrc/api/include/torch/X.h", "torch/csrc/api/include/torch/X.h"),
-        ("/x/myinclude/c10/X.h", None),
-        ("/x/c10/X.h", None),
-    ],
-)
+@table_rows
 def test_a_header_is_named_below_its_folder(path: str, header: str | None) -> None:
     found = assertions_in([f'a INTERNAL ASSERT FAILED at "{path}":7, please'.encode()])
     assert [each.header for each in found] == ([header] if header is not None else [])

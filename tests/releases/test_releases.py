@@ -114,31 +114,12 @@ def test_a_cpu_build_has_no_cuda_library(index: ReleaseIndex) -> None:
     assert index.resolve("2.11.0", "aarch64").ships("libc10_cuda.so")
 
 
-@pytest.mark.parametrize(
-    ("spec", "key"),
-    [
-        ("2.6", "2.6.0+cu124-x86_64"),
-        ("2.6.0", "2.6.0+cu124-x86_64"),
-        ("v2.6.0", "2.6.0+cu124-x86_64"),
-        ("2.6.0+cu124", "2.6.0+cu124-x86_64"),
-        ("2.0.1+CU117", "2.0.1+cu117-x86_64"),
-        ("2.6.0+cpu-aarch64", "2.6.0+cpu-aarch64"),
-    ],
-)
+@table_rows
 def test_resolve(index: ReleaseIndex, spec: str, key: str) -> None:
     assert index.resolve(spec).key == key
 
 
-@pytest.mark.parametrize(
-    ("spec", "says"),
-    [
-        ("2.6.0+cu126", r"of this version it has 2\.6\.0\+cu124"),
-        ("9.9", r"known: 30 releases from 1\.13\.0 to 2\.15\.0 \(see"),
-        ("2.6.0rc1", r"known: 30 releases from 1\.13\.0 to "),
-        ("two", "neither a torch version"),
-        ("", "neither a torch version"),
-    ],
-)
+@table_rows
 def test_an_unknown_build_lists_what_is_known(index: ReleaseIndex, spec: str, says: str) -> None:
     with pytest.raises(UnknownBuild, match=says) as caught:
         index.resolve(spec)

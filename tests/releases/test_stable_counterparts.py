@@ -37,19 +37,7 @@ def test_no_name_and_no_word_is_in_two_rows() -> None:
         assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("at::TensorBase::mutable_data_ptr", "stable"),
-        # The longest pattern counts: an operator with a function of its own before operators in general.
-        ("at::_ops::clone::call", "stable"),
-        ("at::_ops::cat::call", "shim"),
-        ("c10::SymInt::guard_int", "inlined"),
-        ("torch::autograd::AutogradMeta", "inlined"),
-        ("torch::autograd::Node::name", "none"),
-        ("THPVariable_Wrap", "stable"),
-    ],
-)
+@table_rows
 def test_the_row_of_a_name(name: str, kind: str) -> None:
     found = counterpart_of(name)
     assert found is not None

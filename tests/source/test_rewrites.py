@@ -91,18 +91,7 @@ def test_load_of_a_type_without_overload(kind: str) -> None:
     assert rewritten(own + text, "k.cu") == own + text
 
 
-@pytest.mark.parametrize(
-    ("read", "written"),
-    [
-        ("T x = __ldg(p + 1); int i = __ldg(index);", "T x = *(p + 1); int i = __ldg(index);"),
-        ("T x = __ldg(p);", "T x = *p;"),
-        ("T x = __ldg(p + __ldg(index));", "T x = *(p + __ldg(index));"),
-        ("T x = __ldg(&p[2]) - __ldg(p);", "T x = *(&p[2]) - *p;"),
-        ("T x = 1/__ldg(p);", "T x = 1/ *p;"),
-        ("auto x = __ldg(p).x;", "auto x = (*(p)).x;"),
-        ("T x = __ldcs(p + 1) + __ldca(p) + __ldlu(&p[2]);", "T x = *(p + 1) + *p + *(&p[2]);"),
-    ],
-)
+@table_rows
 def test_load_of_half(read: str, written: str) -> None:
     """The operand of `*` is what the call had; precedence and comments as the C++ standard has them."""
     assert rewritten(f"{HALF}{read}\n}}\n", "k.cuh") == f"{HALF}{written}\n}}\n"
@@ -409,19 +398,7 @@ def test_module_name_of_setup(setup: str, expected: str | None) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("unit", "before"),
-    [
-        ("x = __ldg(p);\n", "using h = c10::Half; template <typename T> void k(const T* p) {\n"),
-        ("AT_ERROR(1);", ""),
-        ("x.const_data_ptr<T>() + \\\n", "#define M "),
-        ("f(x.const_data_ptr<T>(),", ""),
-        ("PYBIND11_MODULE(a, m) { m.def(1, 2); }", "Tensor "),
-        ('m.def("f", &f);', "Tensor f(); PYBIND11_MODULE(a, m) {"),
-        ("#", "AT_ERROR(1); "),
-        ("#if (", "AT_ERROR(1);\n"),
-    ],
-)
+@table_rows
 def test_time_grows_with_the_text(unit: str, before: str) -> None:
     """Ten times the text: quadratic work would take a hundred times as long."""
     short = seconds_to_read(before + unit * 200)
@@ -468,15 +445,7 @@ def test_a_module_that_nothing_names_stays_open() -> None:
     assert stub.after.count("MODULE_NAME") == 3, "the two comments and that line alone"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("pybind11_add_module(_C MODULE src/bind.cpp)", "_C"),
-        ("pybind11_add_module(a other.cpp)\nPython_add_library(b MODULE bind.cpp)", "b"),
-        ("pybind11_add_module(a ${SOURCES})\npybind11_add_module(b ${SOURCES})", None),
-        ("add_library(c bind.cpp)", None),
-    ],
-)
+@table_rows
 def test_module_name_of_cmake(text: str, expected: str | None) -> None:
     assert module_of_cmake(text, "src/bind.cpp") == expected
 

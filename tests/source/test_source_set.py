@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from abiscan.source import FileSet, Neighbours
 from abiscan.source.code import Code
 from abiscan.source.source_set import MAX_INCLUDED, users_of, with_included
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("includer", "name", "expected"),
-    [
-        ("csrc/cuda/a.cu", "utils.cuh", "csrc/cuda/utils.cuh"),
-        ("csrc/cuda/a.cu", "../extensions.h", "csrc/extensions.h"),
-        ("csrc/cuda/a.cu", "project/types.h", "include/project/types.h"),
-        ("csrc/cuda/a.cu", "types.h", "include/project/types.h"),
-        ("csrc/cpu/a.cpp", "utils.cuh", "csrc/cuda/utils.cuh"),
-        ("csrc/cuda/a.cu", "torch/extension.h", None),
-        ("csrc/cuda/a.cu", "/etc/passwd", None),
-    ],
-)
+@table_rows
 def test_of_a_set(includer: str, name: str, expected: str | None) -> None:
     files = dict.fromkeys(
         ("csrc/cuda/utils.cuh", "csrc/extensions.h", "include/project/types.h", "third/utils.cuh"), ""
