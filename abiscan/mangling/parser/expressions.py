@@ -32,7 +32,7 @@ from abiscan.mangling.parser.cursor import DIGITS
 from abiscan.mangling.parser.name_nodes import Nested, Template
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, phrase
-from abiscan.mangling.parser.template_nodes import Either, Expansion
+from abiscan.mangling.parser.type_nodes import Either, Expansion
 
 
 def expression(p: Productions) -> Node:

@@ -12,7 +12,7 @@ from abiscan.mangling.parser.microsoft_codes import COMPILER_FUNCTIONS, OPERATOR
 from abiscan.mangling.parser.microsoft_types import REFERENCES, MicrosoftTypes
 from abiscan.mangling.parser.name_nodes import Conversion, Encoding, LiteralOperator, Local, Nested, Structor, Template
 from abiscan.mangling.parser.render import Ident, Node, phrase
-from abiscan.mangling.parser.template_nodes import ForwardParam
+from abiscan.mangling.parser.type_nodes import ForwardParam
 
 _ANONYMOUS: Final = Ident("(anonymous namespace)")
 # Destructors that compilers add: they delete an object, or an array of them.

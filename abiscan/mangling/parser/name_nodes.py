@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.render import Ident, Node, Renderer
-from abiscan.mangling.parser.template_nodes import ForwardParam
+from abiscan.mangling.parser.type_nodes import ForwardParam
 
 # Inline namespaces that only version an implementation: the entity is the same without them (libstdc++'s dual ABI and
 # symbol generations, libc++'s ABI namespaces, Android's).

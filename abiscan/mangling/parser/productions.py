@@ -20,7 +20,7 @@ from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.cursor import DIGITS, Cursor
 from abiscan.mangling.parser.name_nodes import ClosureType, Module, StdAbbreviation, Tagged
 from abiscan.mangling.parser.render import Ident, Node
-from abiscan.mangling.parser.template_nodes import Either, ForwardParam
+from abiscan.mangling.parser.type_nodes import Either, ForwardParam
 
 _AUTO: Final = Ident("auto")
 

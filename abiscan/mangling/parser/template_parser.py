@@ -8,7 +8,7 @@ from abiscan.mangling.parser.cursor import NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import ClosureType
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, phrase
-from abiscan.mangling.parser.template_nodes import ArgPack, DeclaredArg, Pack
+from abiscan.mangling.parser.type_nodes import ArgPack, DeclaredArg, Pack
 
 _PARAMETER_DECLARATIONS: Final = frozenset("yptnk")
 

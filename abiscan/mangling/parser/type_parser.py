@@ -9,8 +9,15 @@ from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Module, Template
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, phrase
-from abiscan.mangling.parser.template_nodes import Expansion
-from abiscan.mangling.parser.type_nodes import Array, Function, MemberPointer, Pointer, Qualified, ReferenceType
+from abiscan.mangling.parser.type_nodes import (
+    Array,
+    Expansion,
+    Function,
+    MemberPointer,
+    Pointer,
+    Qualified,
+    ReferenceType,
+)
 
 _NESTED_OR_SOURCE_NAME: Final = frozenset("N123456789")
 _BUILTINS: Final[dict[str, Node]] = {letter: Ident(text) for letter, text in BUILTIN_TYPES.items()}
