@@ -33,7 +33,7 @@ from abiscan.releases.assertions import Assertion
 from abiscan.releases.index import open_index
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
-from abiscan.releases.machine_layouts import SHIPPED_BESIDE
+from abiscan.releases.open_layouts import SHIPPED_BESIDE
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_assertions, read_headers
 
 BESIDE = "aarch64"

@@ -12,7 +12,7 @@ from abiscan.errors import UnreadableFile, UsageError, nearest
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Note, Options
-from abiscan.inputs.package_records import name_of_record
+from abiscan.inputs.file_kind import name_of_record
 from abiscan.inputs.tree import archives_below, expand_directory, expand_file, not_an_archive
 from abiscan.model.limits import MAX_FIELD, MAX_LISTED
 from abiscan.model.report import InputError

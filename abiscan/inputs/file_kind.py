@@ -1,4 +1,5 @@
-"""Kind of a file: shared object, archive, source, or none of these. By content; the name only breaks ties."""
+"""Kind of a file: shared object, archive, source, or none of these. By content; the name only breaks ties. And names of
+records of installed packages."""
 
 from __future__ import annotations
 
@@ -91,3 +92,20 @@ def is_unsafe_name(name: str) -> bool:
 def is_binary(head: bytes) -> bool:
     """Whether it is a binary of any kind."""
     return peek(head) is not None
+
+
+def name_of_record(entry: str) -> str:
+    """`demo` of `demo-1.0.dist-info` and of `demo-1.0.egg-info`, which Debian's packages have; empty for other entries
+    of a site directory, among them `demo.egg-info` of a source tree.
+
+    https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+    """
+    if entry.endswith(".egg-info"):
+        name, separator, _version = entry.removesuffix(".egg-info").partition("-")
+        return name if separator else ""
+    return entry.removesuffix(".dist-info").rpartition("-")[0] if entry.endswith(".dist-info") else ""
+
+
+def metadata_file(dist_info: str) -> str:
+    """The file with the core metadata in a record of an installed package."""
+    return "PKG-INFO" if dist_info.endswith(".egg-info") else "METADATA"

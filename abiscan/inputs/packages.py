@@ -22,8 +22,8 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
 from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
+from abiscan.inputs.file_kind import metadata_file, name_of_record
 from abiscan.inputs.members import MemberPlace, not_read, nothing_found
-from abiscan.inputs.package_records import metadata_file, name_of_record
 from abiscan.inputs.tree import DiskContent, expand_directory
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError

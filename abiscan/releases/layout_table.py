@@ -25,7 +25,7 @@ MAGIC = b"\x89ABILAY\n"
 FORMAT_VERSION = 2
 SHIPPED = data_file("layouts.idx")
 SUFFIX = ".layouts"
-# Architecture of the layouts; `machine_layouts` has others.
+# Architecture of the layouts; `open_layouts` has others.
 MACHINE = "x86_64"
 _PREAMBLE = 16
 _RECORDS_A_BLOCK = 64

@@ -7,8 +7,7 @@ import pytest
 
 from abiscan.releases.layout import Field, Layout
 from abiscan.releases.layout_table import LayoutTable, pack
-from abiscan.releases.machine_layouts import MachineLayouts
-from abiscan.releases.open_layouts import layouts_of
+from abiscan.releases.open_layouts import MachineLayouts, layouts_of
 
 RELEASES = {"2.8.0": "2.8.0", "2.9.0": "2.9.0"}
 
