@@ -374,7 +374,6 @@ _CONFINED = {"environment", "inputs", "loader", "target", "analysis"}
 # Path inside of the package -> allowed calls: with a path from `FileSystem.host`, or without another root.
 _ASKED_OF_THIS_MACHINE = {
     "environment/python.py": {"isfile", "realpath"},  # the target of a shim on this machine
-    "inputs/direct_url.py": {"walk"},
     "inputs/packages.py": {"walk"},
     "inputs/tree.py": {"scandir", "readlink"},
     "analysis/explanation.py": {"exists"},  # paths in a log

@@ -15,10 +15,17 @@ from msgspec.structs import replace
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
-from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
 from abiscan.inputs.file_kind import metadata_file, name_of_record
 from abiscan.inputs.members import not_read
-from abiscan.inputs.packages import InstalledPackage, installed_files, is_package_name, roots_of
+from abiscan.inputs.packages import (
+    InstalledPackage,
+    editable_directory,
+    installed_files,
+    is_package_name,
+    read_direct_url,
+    roots_of,
+    shared_objects_below,
+)
 from abiscan.model.limits import MAX_METADATA
 from abiscan.wheel.metadata import find_excess_of_metadata, headers
 from abiscan.wheel.requirement_lines import normal_name

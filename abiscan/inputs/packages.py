@@ -1,17 +1,18 @@
 """Installed packages, found by the name of the distribution or of its import, from files alone.
 
-
-Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/ and,
+for those from a directory or a URL, https://packaging.python.org/en/latest/specifications/direct-url/
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,16 +22,19 @@ from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
-from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
 from abiscan.inputs.file_kind import metadata_file, name_of_record
 from abiscan.inputs.members import MemberPlace, not_read, nothing_found
 from abiscan.inputs.tree import DiskContent, expand_directory
-from abiscan.model.limits import MAX_RECORD
+from abiscan.model.limits import MAX_METADATA, MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from abiscan.wheel.metadata import container_facts, find_excess_of_metadata
 from abiscan.wheel.requirement_lines import normal_name
 
+# pip installs only directories with one of them (PEP 517, "Source trees").
+_PROJECT_FILES = ("pyproject.toml", "setup.py")
+# Maximum number of files and directories of a source tree that are listed.
+_MAX_LOOKED_AT = 20_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cp|pypy|abi3)[^/]*)?\.(so|pyd|py)$")
 
@@ -294,3 +298,46 @@ def _records(site: str, dist_info: str, roots: tuple[str, ...], files: FileSyste
         for root in roots
         for end in (b"/__init__.py,", b",")
     )
+
+
+def read_direct_url(site: str, dist_info: str, files: FileSystem) -> Mapping[str, object]:
+    """Read direct_url.json; empty if there is none or it is unreadable."""
+    raw = files.read(os.path.join(site, dist_info, "direct_url.json"), MAX_METADATA + 1)
+    try:
+        found = None if raw is None or len(raw) > MAX_METADATA else json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def editable_directory(url: Mapping[str, object]) -> str | None:
+    """Return the source tree from which a distribution is imported; None if it is not installed in editable mode."""
+    place, about = url.get("url"), url.get("dir_info")
+    if not isinstance(place, str) or not isinstance(about, dict) or about.get("editable") is not True:
+        return None
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        parts = urlsplit(place)
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    return path if parts.scheme == "file" and "\0" not in path else None
+
+
+def shared_objects_below(directory: str, files: FileSystem) -> Iterator[str]:
+    """Yield the paths of files in a source tree that are named like shared objects, up to `_MAX_LOOKED_AT` entries.
+
+    A directory without a file of `_PROJECT_FILES` is no source tree that pip installs: `direct_url.json` may name `/`.
+    """
+    if not any(files.is_file(os.path.join(directory, name)) for name in _PROJECT_FILES):
+        return
+    left = _MAX_LOOKED_AT
+    host = files.host(directory)
+    for folder, below, names in os.walk(host):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name != "__pycache__")
+        for name in filter(file_kind.named_like_shared_object, sorted(names)):
+            yield os.path.normpath(os.path.join(directory, os.path.relpath(folder, host), name))
+        left -= 1 + len(names)
+        if left < 0:
+            return

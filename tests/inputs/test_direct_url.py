@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from abiscan.filesystem import HERE
-from abiscan.inputs.direct_url import editable_directory, shared_objects_below
+from abiscan.inputs.packages import editable_directory, shared_objects_below
 from tests.tables import table_rows
 
 
