@@ -72,10 +72,10 @@ class InspectedEnvironment(Struct, frozen=True):
         return any(problem.kind is ProblemKind.TORCH_FAILS for problem in self.problems)
 
     @property
-    def reinstalls(self) -> bool:
-        """Whether a torch that cannot be imported can be after pip installs it again with what it requires."""
+    def repair(self) -> str:
+        """The arguments with which pip repairs a torch that cannot be imported; empty if it cannot."""
         commands = (problem.command for problem in self.problems if problem.kind is ProblemKind.TORCH_FAILS)
-        return any(command.startswith(self.pip) for command in commands)
+        return next((each.removeprefix(self.pip).strip() for each in commands if each.startswith(self.pip)), "")
 
 
 def environment_report(inspected: InspectedEnvironment) -> EnvironmentReport:
@@ -130,7 +130,7 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
     now = _allowed(find_package_outcome(files), package, inspected.torch, inspected.markers)
     waits = False
     # Which symbols a file lacks is known once the libraries of torch itself are loaded.
-    in_vain = inspected.torch_fails and not inspected.reinstalls and inspected.source_build is None
+    in_vain = inspected.torch_fails and not inspected.repair and inspected.source_build is None
     fails = inspected.torch_fails and now.allowed
     if inspected.torch is None or (fails and (now.state is not PackageState.FAILS or in_vain)):
         lack = "no torch is installed here" if inspected.torch is None else "`import torch` fails here"
@@ -150,7 +150,7 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
     action = _action(outcome, package)
     if waits:
         action = Action.CHECK if in_vain else Action.INSTALL
-    what = ([wanted] if wanted else []) if waits else missing_distributions(outcome.absent)
+    what = shlex.split(wanted or "") if waits else missing_distributions(outcome.absent)
     command = " ".join((inspected.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
     if action is Action.REPLACE and inspected.source_build is not None and inspected.after is None:
         action, command = Action.REBUILD, build_for_source_build(package, inspected.source_build, inspected)
@@ -171,11 +171,12 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
 
 
 def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
-    """The requirement on the newest torch that all packages which need one load on; None if there is none."""
-    if inspected.source_build is not None or (inspected.torch_fails and not inspected.reinstalls):
-        return None  # pip would put a release in its place, or keep what is there
+    """Arguments for the newest torch that all packages which need one load on, or for a torch that cannot be imported;
+    None if there is none."""
+    if inspected.source_build is not None:
+        return None  # pip would put a release in its place
     if inspected.torch is not None:
-        return f"torch=={inspected.torch.partition('+')[0]}"
+        return inspected.repair or None
     candidates = inspected.installable
     for package in inspected.packages:
         files = inspected.now.get(package.name, ())

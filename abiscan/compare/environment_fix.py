@@ -162,16 +162,11 @@ def _candidates(inspected: InspectedEnvironment) -> list[_Candidate]:
         version, _, variant = inspected.after.partition("+")
         return [_released(version, variant, inspected, checked=True)]
     version, _, variant = (inspected.torch or "").partition("+")
-    found = [] if inspected.torch is None else [_Candidate(version, variant, _repair(inspected), checked=True)]
+    found = [] if inspected.torch is None else [_Candidate(version, variant, inspected.repair, checked=True)]
     if inspected.source_build is not None:
         return found  # a release must not replace it
     others = (each for each in reversed(inspected.installable) if each != version)
     return found + [_released(each, variant, inspected, checked=False) for each in others]
-
-
-def _repair(inspected: InspectedEnvironment) -> str:
-    """Arguments that install what the installed torch requires, if it cannot be imported."""
-    return f"torch=={(inspected.torch or '').partition('+')[0]}" if inspected.reinstalls else ""
 
 
 def _released(version: str, variant: str, inspected: InspectedEnvironment, *, checked: bool) -> _Candidate:

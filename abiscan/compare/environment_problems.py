@@ -80,7 +80,7 @@ def failing_torch(
     release, _, label = version.partition("+")
     index = index_of_label(label)
     # pip keeps a torch of that release, whatever it lacks.
-    command = f"{pip} --force-reinstall torch=={release}{f' -i {index}' if index else ''}"
+    command = f"{pip} --force-reinstall torch=={release}{f' --index-url {index}' if index else ''}"
     if strangers:
         command = "unset LD_LIBRARY_PATH LD_PRELOAD"
     elif stop is not None and stop.kind is StopKind.MODULE_NOT_FOUND:

@@ -88,7 +88,7 @@ def test_a_source_build_is_never_replaced_and_its_packages_are_built(version: st
         (
             StopKind.LIBRARY_NOT_FOUND,
             (),
-            "pip install --force-reinstall torch==2.13.0 -i https://download.pytorch.org/whl/cpu",
+            "pip install --force-reinstall torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu",
         ),
         # torch is as before, and the library of the system as old.
         (StopKind.VERSION_NOT_FOUND, (), ""),

@@ -93,7 +93,7 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
         strangers = prediction.strangers
         template = _STRANGER if strangers else _TORCH_FAILS if stop is None else _OF_TORCH.get(stop.kind, _TORCH_FAILS)
         known = {} if stop is None else {"object": stop.object, "version": stop.version, "module": stop.detail}
-        index = f" -i {subject.index}" if subject.index else ""
+        index = f" --index-url {subject.index}" if subject.index else ""
         fix = template.format(torch=subject.torch, index=index, stranger=next(iter(strangers), ""), **known)
     elif stop is not None:
         is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside

@@ -38,7 +38,7 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
         (
             LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"),
             (),
-            "`pip install --force-reinstall torch==2.8.0 -i I`",
+            "install --force-reinstall torch==2.8.0 --index-url I`",
         ),
         # `pip install --force-reinstall torch` may replace a CPU build by one for CUDA.
         (LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail="typing_extensions"), (), "`pip install typing_extensions`"),
