@@ -109,6 +109,14 @@ def torch_lacks_gpu(values: Values, missing: MissingName) -> bool:
     return is_too_old or (first is not None and there < first)
 
 
+def torch_has_gpu(values: Values, missing: MissingName) -> bool:
+    """Whether the build of PyTorch that the text names has code for the value `gpu`. A binary of a compute capability
+    runs on the later ones of its major number."""
+    is_own = missing.log.is_jetson or missing.log.packager or missing.knowledge.target_from_source
+    lacks = bool(is_own) or is_for_hip(missing) or torch_lacks_gpu(values, missing)
+    return not lacks and "+cu" in (missing.log.torch or "") and toolkit_of_torch(values, missing) is not None
+
+
 def release_lacks_gpu(values: Values, missing: MissingName) -> bool:
     """The same, for a torch without a label only if it holds for each CUDA build of its release."""
     if missing.target is None or is_for_hip(missing):

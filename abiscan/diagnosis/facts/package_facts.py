@@ -147,6 +147,12 @@ def wheel_of_package(values: Values, missing: MissingName) -> bool:
     return bool(has_both) and "--no-build-isolation" not in (reinstall_package(values, missing) or "")
 
 
+def other_system(values: Values, missing: MissingName) -> str | None:
+    """The system to use the package of the message on; None if it is made for this one."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    return None if package is None else package_commands.on_another_system(package, missing)
+
+
 def published_wheel(values: Values, missing: MissingName) -> bool:
     """Whether the first way of `reinstall_package` is a wheel, which needs no compiler."""
     package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
