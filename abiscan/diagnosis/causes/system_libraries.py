@@ -188,6 +188,7 @@ def _cxx(missing: MissingName, wanted: str, gcc: str) -> Candidates:
             "systems": f" ({upgrade})" if upgrade else "",
         },
         gcc=gcc,
+        nix=missing.log.system == "nixos" or "/nix/store/" in f"{missing.reference.library} {missing.file.path}",
         of_other_gcc=of_other_gcc,
         may_upgrade="yes" if may_upgrade and not from_source else "",
         wanted=wanted,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from abiscan.diagnosis.fixes import torch_fixes
+from abiscan.diagnosis.fixes.system_packages import library_of_file
 from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
 from abiscan.diagnosis.libraries.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
@@ -130,9 +131,10 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidates:
 
 
 def _is_built_elsewhere(missing: MissingName) -> bool:
-    """Whether the file of a message is a vendor's library, which users do not build from source."""
+    """Whether the file of a message is a library of a vendor or of the system, which users do not build from source."""
     of_file = missing.file.base_name
-    return missing.file.facts is None and (of_file.startswith("libmkl_") or vendor_of_library(of_file) is not None)
+    is_known = of_file.startswith("libmkl_") or vendor_of_library(of_file) is not None
+    return missing.file.facts is None and (is_known or library_of_file(missing.file.file_name) is not None)
 
 
 def _is_linked_by_torch(missing: MissingName, vendor: Vendor) -> bool:

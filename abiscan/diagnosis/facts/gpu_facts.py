@@ -159,6 +159,13 @@ def rocm_build(values: Values, missing: MissingName) -> str | None:
     return torch_commands.torch_with_hip(missing.with_knowledge(log=replace(missing.log, gpu=AMD, amd_gpu=gpu)))
 
 
+def keeps_rocm_build(values: Values, missing: MissingName) -> bool:
+    """Whether that command installs the torch that is there, which has code for the GPU."""
+    target, command = missing.target, rocm_build(values, missing) or ""
+    index = command.rpartition("/")[2]
+    return target is not None and f"=={target.version} " in command and f"{index}.".startswith(f"{target.variant}.")
+
+
 def newer_rocm_wheel(values: Values, missing: MissingName) -> str | None:
     """The same, if only builds for a later ROCm than that of the text have code for the GPU. If the text names none:
     later than those that are common."""

@@ -190,6 +190,9 @@ def extension_for_cuda(missing: MissingName) -> str:
     )
 
 
+_CUPTI_OF_WHEELS: Final = ("11.7", "11.8")  # releases of nvidia-cuda-cupti-cu11
+
+
 def install_itself(library: CudaLibrary) -> str:
     """How to install exactly this library."""
     vendor, major, missing = library.vendor, library.major, library.missing
@@ -215,6 +218,10 @@ def install_itself(library: CudaLibrary) -> str:
         )
     distribution = cuda_distribution(vendor, int(major))
     cuda = int(missing.target_cuda_major) if missing.target_cuda else None
+    if distribution is not None and vendor.library == "cupti" and (minor := minor_release(library.name)):
+        # Names of CUPTI for CUDA 11 have the minor release; wheels exist for two of them.
+        of_minor = f'pip install "{distribution}=={minor}.*"\nor: {path}'
+        return of_minor if minor in _CUPTI_OF_WHEELS else path
     if distribution is not None:
         # A second release of a library that torch loads is no solution.
         second = vendor.with_torch and cuda not in (None, int(major))

@@ -96,10 +96,16 @@ def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> Pu
         variant = _chosen_variant(package, known, target, missing.log.variant)
         if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
             continue
-        if not is_for_python(wheels, missing):
+        if not is_for_python(wheels, missing) or _is_without_torch(wheels, target.version, missing):
             continue
         return published_wheel(wheels, package, target.version, variant, missing)
     return None
+
+
+def _is_without_torch(wheels: Wheels, torch: str, missing: MissingName) -> bool:
+    """Whether no wheel of this torch, and so none for it, is for the CPython that the text names."""
+    python, known = missing.loading_python, pythons_of_wheel(wheels, torch)
+    return python is not None and missing.log.python is not None and bool(known) and python not in known
 
 
 def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild, named: str) -> str | None:

@@ -62,6 +62,9 @@ def causes_for_cuda(
         yield from _needed_by_torch(library, search)
     yield from _opened_by_other_name(library)
     evidence = (*search, *_facts(library))
+    if missing.log.is_image_build and not by_torch and vendor.library != "cuda" and vendor.with_torch:
+        commands = {"itself": install_itself(library)}
+        yield from row_causes("cuda-library-not-in-image", missing, evidence=evidence, commands=commands, library=name)
     target = missing.target
     if target is not None and target.variant == "cpu" and _is_for_cuda_of_torch(library) is None:
         text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
