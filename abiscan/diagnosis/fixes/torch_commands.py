@@ -76,11 +76,14 @@ def image_of_nvidia(version: str) -> str:
 def install_torch(
     version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "", as_released: bool = False
 ) -> str | None:
-    """The command that installs one release of torch; see `find_torch`."""
+    """The command that installs one release of torch; see `find_torch`. It also replaces another build of the same
+    release."""
     found = find_torch(version, missing, cuda=cuda, variant=variant, as_released=as_released)
     if found is None:
         return from_package_index(version, missing) if gpu_vendor_of(missing) == AMD and not cuda else None
-    return f"pip install {found[0]}"
+    command = f"pip install {found[0]}"
+    is_there = missing.target_version == version and found[1] != missing.target_variant
+    return force_reinstall(command) if is_there and f"torch=={version} " in command else command
 
 
 # ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625).
