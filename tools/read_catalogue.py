@@ -28,7 +28,7 @@ from abiscan.errors import AbiscanError
 _T = TypeVar("_T")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Keys of an answer's only cause; keys of an answer that a message may have itself, instead of an answer.
-_CAUSE_KEYS = ("cause", "score", "when")
+_CAUSE_KEYS = ("cause", "form", "score", "when")
 _ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "computed", "evidence", "fix", *_CAUSE_KEYS)
 # Member with the name of a row, by kind.
 _NAMES = {"finder": "name", "answer": "id", "message": "id"}

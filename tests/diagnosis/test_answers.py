@@ -21,7 +21,13 @@ from tests.diagnosis.reported import FILES
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _DATA = Path(__file__).parent / "data"
-_FILES = {"answers.toml": "answer", "topics.toml": "answer", "source_builds.toml": "answer", "retellings.toml": "text"}
+_FILES = {
+    "answers.toml": "answer",
+    "confidence.toml": "answer",
+    "topics.toml": "answer",
+    "source_builds.toml": "answer",
+    "retellings.toml": "text",
+}
 # Values of the subject and of its first cause.
 _EXPECTED = {
     *("subject", "mangled", "demangled", "message", "kind", "owner", "title", "needed_by", "location", "near"),

@@ -33,10 +33,12 @@ class AnswerCause(_Row, frozen=True, kw_only=True):
         evidence: one fact per line.
         fix: one command or instruction per line. A captured value needs a replacement text for unsafe values:
             `{gpu|gfxNNN}`.
+        form: see `Candidate`.
     """
 
     cause: CauseId
     score: float = 0.6
+    form: str = ""
     when: tuple[str, ...] = ()
     evidence: tuple[Line, ...]
     fix: tuple[Line, ...]

@@ -7,6 +7,9 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
+from msgspec.structs import replace
+
+from abiscan.diagnosis.causes.string_abi import is_stated_unlike_release
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_ranges import torch_range
@@ -33,7 +36,19 @@ def causes(missing: MissingName) -> Candidates:
     """Causes for each possible position of the target among the releases that export the name."""
     if not missing.is_torch_name or missing.file.is_torch_itself:
         return
-    yield from by_label(missing)
+    labelled, compared = tuple(by_label(missing)), tuple(_by_exports(missing))
+    contradicts = {labelled[0].cause, compared[0].cause} == _OPPOSITES if labelled and compared else False
+    for each in (*labelled, *compared):
+        # The wheel that the text names is not the file that is loaded, or its torch not the one that is.
+        yield replace(each, score=min(each.score, _OF_CONTRADICTION)) if contradicts else each
+
+
+_OPPOSITES: Final = frozenset((CauseId.BUILT_FOR_NEWER_TORCH, CauseId.BUILT_FOR_OLDER_TORCH))
+_OF_CONTRADICTION: Final = 0.72
+
+
+def _by_exports(missing: MissingName) -> Candidates:
+    """From the releases that export the name."""
     if missing.is_of_linux_alone:
         return
     ended = missing.position in (Position.AFTER, Position.UNKNOWN)
@@ -137,6 +152,8 @@ def _newer(missing: MissingName) -> Candidates:
     else:
         score = 0.85 if missing.knowledge.target_is_before_index else 0.82
         evidence.append(missing.exported_text)
+        if string_abi(missing.name) == "new" and is_stated_unlike_release(missing):
+            score = 0.7  # the known builds of the release have the old string, this one the new
         if (versions.order(missing.target.version) or ())[:3] == (versions.order(first) or ())[:3]:
             score = 0.71
             evidence.append(

@@ -60,9 +60,11 @@ def causes(missing: MissingName) -> Candidates:
         if here
         else _elsewhere(missing, mine, counterparts[0], from_source=from_source)
     )
-    abi = missing.knowledge.target_cxx11_abi
+    abi, form = missing.knowledge.target_cxx11_abi, ""
     if abi is not None:
-        score, sentence = _by_target_abi(missing, mine, score, agrees=abi == (mine == "new"))
+        agrees = abi == (mine == "new")
+        form = "other-build" if agrees else ""
+        score, sentence = _by_target_abi(missing, mine, score, agrees=agrees)
         evidence = (*evidence, sentence)
         if missing.position in (Position.BEFORE, Position.AFTER) and all(f.in_target is False for f in counterparts):
             # Its releases export it with neither std::string: a torch that does is the more complete cause.
@@ -71,7 +73,7 @@ def causes(missing: MissingName) -> Candidates:
         score = min(score, 0.7)
         release = missing.target.version
         evidence = (*evidence, f"Release builds of torch {release} export this symbol; this build may not.")
-    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, partial(_fix, missing, mine))
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, partial(_fix, missing, mine), form)
 
 
 def _exported_with_other(missing: MissingName, mine: str, counterpart: RelatedExport, where: str) -> tuple[str, ...]:
@@ -128,6 +130,11 @@ def _by_target_abi(missing: MissingName, mine: str, score: float, *, agrees: boo
     """The score and a sentence, from the std::string of the target: that of the file, or the other."""
     if agrees and _may_be_another_build(missing, mine):
         return _ANOTHER_BUILD, _another_build_text(missing)
+    if agrees and mine == "new" and score > _ANOTHER_BUILD and is_stated_unlike_release(missing):
+        return _ANOTHER_BUILD, (
+            f"{missing.target_label} is built with {_WORDS[mine]}, unlike the build of that release on PyPI: the "
+            f"loaded torch is that one, or the file was built for a later release."
+        )
     if agrees:
         return min(score, 0.3), f"Against it: {missing.target_label} is also built with {_WORDS[mine]}."
     sentence = (
@@ -291,7 +298,7 @@ def _of_torch(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]]
     if abi is None or abi == (mine == "new"):
         return None
     other = f"{missing.target_label} is built with the other std::string, so it does not export this symbol."
-    return 0.86 if _unlike_its_release(missing) else 0.78, other, _NO_OTHER_FORM
+    return 0.86 if _is_unlike_its_release(missing) else 0.78, other, _NO_OTHER_FORM
 
 
 def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]] | None:
@@ -303,7 +310,8 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
         return None
     # An unknown library is more often missing, or another release, than built with the other ABI. For a function of the
     # extension's own library with the old ABI, a missing source is more frequent.
-    score = 0.87 if mine == "old" else 0.62 if library_of_namespace(missing.namespace) else 0.56
+    is_known = bool(library_of_namespace(missing.namespace)) or missing.file.facts is not None
+    score = (0.87 if is_known else 0.74) if mine == "old" else 0.62 if library_of_namespace(missing.namespace) else 0.56
     evidence = [
         f"The symbol is not from a torch library. A library that was compiled with "
         f"{_WORDS['new' if mine == 'old' else 'old']} exports only the other form."
@@ -327,7 +335,13 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
     return score, *evidence
 
 
-def _unlike_its_release(missing: MissingName) -> bool:
+def is_stated_unlike_release(missing: MissingName) -> bool:
+    """Whether a text states a build of torch that has another std::string than the builds of its release on the
+    package index: `2.6.0+cu126`. The torch that is loaded may be one of those."""
+    return bool(missing.log.torch) and not missing.knowledge.exact and _is_unlike_its_release(missing)
+
+
+def _is_unlike_its_release(missing: MissingName) -> bool:
     """Whether the target is known to have a string ABI that no build of its version on the package index has."""
     target = missing.target
     if target is None or target.cxx11_abi is None:

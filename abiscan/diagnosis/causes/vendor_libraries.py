@@ -94,7 +94,8 @@ def _of_other_vendor(missing: MissingName, vendor: Vendor) -> Candidates:
         yield from _other_copy(missing, vendor, 0.6)
         yield from _not_linked(missing, vendor, 0.5)
     else:
-        yield from _not_linked(missing, vendor, 0.8)
+        # Without the file that needs it, a copy of another release may lack the symbol as well.
+        yield from _not_linked(missing, vendor, 0.8 if is_read or file.path or missing.reference.link_time else 0.75)
         if not is_read and not (vendor.framework and missing.reference.link_time):
             yield from _other_copy(missing, vendor, 0.45)
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.torch_commands import newest_of_variant
-from abiscan.diagnosis.fixes.wheel_rows import patch_release, published_wheel, rows_of
+from abiscan.diagnosis.fixes.wheel_rows import is_on_windows, patch_release, published_wheel, rows_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import A_PROGRAM, ReferringFile
@@ -38,6 +38,10 @@ _LIST_TORCH = "pip list | grep torch; conda list | grep torch  # torch and its c
 _WHICH_SPLIT = (
     "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # 2.0 or later: built for an older torch; "
     "1.13 or older: torch is the build for another CUDA, of conda-forge or for the CPU"
+)
+_WHICH_BUILD = (
+    'python -c "import torch; print(torch.__version__)"  # +rocm: keep this torch, and install or build the extension '
+    "for ROCm (torchvision, torchaudio: from the same index as torch); otherwise:"
 )
 _SPLIT_SINCE = "1.5.0"
 _OF_SPLIT = "1.13"  # the last torch with such builds
@@ -76,9 +80,11 @@ class _Search(Struct, frozen=True):
     accelerator: str | None
     evidence: tuple[str, ...]
 
-    def candidate(self, cause: CauseId, score: float, fix: str | Callable[[], str], *evidence: str) -> Candidate:
+    def candidate(
+        self, cause: CauseId, score: float, fix: str | Callable[[], str], *evidence: str, form: str = ""
+    ) -> Candidate:
         """A cause with more evidence and the commands of its fix."""
-        return Candidate(cause, score, (*self.evidence, *evidence), fix)
+        return Candidate(cause, score, (*self.evidence, *evidence), fix, form)
 
 
 def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> Candidates:
@@ -237,7 +243,7 @@ def _of_package(missing: MissingName) -> str:
 def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
     """All releases ship it, in builds for a GPU; the target is unknown."""
     name, score, remaining = search.name, 0.7, 0.9
-    other = "a CPU build" if search.accelerator == "CUDA" else "a build for another device"
+    other = "a build for the CPU or for ROCm" if search.accelerator == "CUDA" else "a build for another device"
     why = f"The installed torch is probably {other}, which does not contain it."
     if search.at_link_time:
         score, remaining = 0.75, 0.79
@@ -250,7 +256,11 @@ def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
                 f"loaded, and is probably {other}."
             )
     fix = torch_fixes.build_for(search.accelerator or "", search.missing)
-    return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why)
+    of_loader = search.missing.file.facts is None and not search.at_link_time
+    form = "not-found" if of_loader and search.accelerator == "CUDA" else ""
+    if form and fix.startswith("pip install") and not (is_on_windows(search.missing) or search.missing.log.gpu):
+        fix = f"{_WHICH_BUILD}\n{fix}"
+    return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why, form=form)
 
 
 def _no_known_build(missing: MissingName) -> str:

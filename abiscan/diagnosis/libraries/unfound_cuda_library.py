@@ -40,6 +40,8 @@ _FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
 _PART_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])"
 # Of the libraries that cuDNN opens, not of the one that an extension is linked with.
 _RELEASE_OF_CUDNN = r"libcudnn_\w{1,64}\.so\.([89])\b|64_([89])\.dll"
+# The score of another release, if nothing shows which one is here.
+_UNKNOWN_RELEASE = 0.8
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
 
@@ -152,7 +154,7 @@ def _scores(library: CudaLibrary) -> tuple[float, float]:
         return (0.7, 0.75) if fits else (0.95, 0.6)
     if library.others:
         return 0.95, 0.6
-    return (0.7, 0.6) if _has_renamed_builtins(library) and _is_of_cuda_11(library) else (0.8, 0.6)
+    return (0.7, 0.6) if _has_renamed_builtins(library) and _is_of_cuda_11(library) else (_UNKNOWN_RELEASE, 0.6)
 
 
 def _of_toolkit(library: CudaLibrary, evidence: tuple[str, ...], by_torch: bool) -> Iterable[Candidate]:
@@ -262,7 +264,9 @@ def _of_other_release(
         text = "A program opened it by a name without a version. CUDA toolkits provide that name; wheels provide only "
         evidence = (*evidence, f"{text}lib{library.vendor.library}.so.N.")
         score, absent = min(score, 0.6), 0.82
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, evidence, partial(install_for_torch, library))
+    # Only another installed release, or the CUDA of torch, shows that the release is what does not fit.
+    form = "" if missing.file.facts is not None or library.others or score > _UNKNOWN_RELEASE else "not-found"
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, evidence, partial(install_for_torch, library), form)
     if library.others:
         return
     if missing.file.facts is None:

@@ -58,7 +58,9 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         product, fix = _of_package(name, vendor, missing)
         if here is not None:
             fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*evidence, *product), fix)
+        # Of a library that no catalogue has, neither the package nor the release is known that should provide it.
+        known = product or here is not None or missing.file.facts is not None
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85 if known else 0.75, (*evidence, *product), fix)
 
 
 def _other_rocm(name: str, missing: MissingName) -> str:

@@ -14,6 +14,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.readings import answer_messages
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.readings.find_messages import is_warning, last_error
 from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.readings.question import Question, final_causes
@@ -34,6 +35,7 @@ _Found = FoundSubject | FoundMessage
 
 def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, ...]:
     """Explain what a reading of a text found, without what repeats or follows from other parts of it."""
+    is_as_printed = found is question.read.found
     found = tuple(found)
     unfound = tuple(each.text for each in found if isinstance(each, LibrarySubject) and each.by_ldd)
     question = replace(question, unfound=unfound)
@@ -43,6 +45,8 @@ def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, 
         if subject is not None:
             answered.setdefault(_key(each, subject), (each, subject))
     pairs = _without_ends_of_builds(list(answered.values()))
+    if is_as_printed:
+        pairs = _warnings_behind_errors(pairs, found, question.read.text)
     # A missing operator is a consequence of the missing symbol, because its library did not load.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for _, subject in pairs)
     return tuple(
@@ -130,6 +134,37 @@ def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tupl
     ]
 
 
+def _warnings_behind_errors(
+    pairs: list[tuple[_Found, Subject]], found: Sequence[_Found], text: str
+) -> list[tuple[_Found, Subject]]:
+    """A warning, which programs print and go on, behind the errors that have a reason of their own; before another
+    error with medium confidence at most: it may be the reason, or not."""
+    places = [each.position for each, _ in pairs if is_warning(text, each.position)]
+    error = last_error(text, min(places)) if places else -1
+    stated = {
+        each.answer.id for each in found if isinstance(each, FoundMessage) and not is_warning(text, each.position)
+    }
+    warns = [
+        each.position in places
+        and each.position < error
+        and not (isinstance(each, FoundMessage) and each.answer.id in stated)
+        for each, _ in pairs
+    ]
+    if not any(warns):
+        return pairs
+    of_errors = [pair for pair, warning in zip(pairs, warns, strict=True) if not warning]
+    of_warnings = [(each, unsure(subject)) for (each, subject), warning in zip(pairs, warns, strict=True) if warning]
+    explained = any(subject.causes and subject.causes[0].confidence is Confidence.HIGH for _, subject in of_errors)
+    return [*of_errors, *of_warnings] if explained else [*of_warnings, *of_errors]
+
+
+def unsure(subject: Subject) -> Subject:
+    """The subject with medium confidence at most."""
+    most = {Confidence.HIGH: Confidence.MEDIUM}
+    causes = (replace(cause, confidence=most.get(cause.confidence, cause.confidence)) for cause in subject.causes)
+    return replace(subject, causes=tuple(causes))
+
+
 _UNNAMED: Final = re.compile(r"(?<![\w.])(?:MODULE|FUNCTION)(?!\w)")
 
 
@@ -167,7 +202,7 @@ def _library(found: LibrarySubject, question: Question) -> Subject:
     )
     best = ranked(causes)
     untitled = not best or best[0].cause is CauseId.LIBRARY_MISSING
-    problem = "" if untitled else title(best[0].cause, knowledge.target)
+    problem = "" if untitled else title(best[0].cause, knowledge.target, best[0].form)
     subject = _subject(found.kind, best, owner_of_library(found.text), missing)
     return replace(subject, title=problem, location=found.location, message=found.message)
 
@@ -188,6 +223,7 @@ def _message(found: FoundMessage, question: Question) -> Subject:
     computed = (cause for name in found.answer.computed for cause in COMPUTED_CAUSES[name](missing))
     causes = ranked((*computed, *answer_messages.candidates(found, missing)))
     subject = _subject(kind, causes, found.answer.owner, missing)
+    subject = subject if found.is_sure else unsure(subject)
     return replace(subject, location=location_of(found.values), message=found.message.id)
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings import pasted_names
-from abiscan.diagnosis.readings.answer_subjects import answer_found
+from abiscan.diagnosis.readings.answer_subjects import answer_found, unsure
 from abiscan.diagnosis.readings.bare_names import bare_names, is_typed
 from abiscan.diagnosis.readings.environment_pairs import unfit_pairs
 from abiscan.diagnosis.readings.find_messages import find_plain_messages
@@ -134,7 +133,7 @@ def answer(
         if _is_weak(answered) and reading.when(question, answered):
             other = answer_found(reading.find(question), question)
             if not reading.is_sure:
-                other = tuple(_unsure(subject) for subject in other if subject.causes)
+                other = tuple(unsure(subject) for subject in other if subject.causes)
             if not answered or not _is_weak(other):
                 answered = other
     return answered
@@ -143,9 +142,3 @@ def answer(
 def _is_weak(subjects: tuple[Subject, ...]) -> bool:
     """Whether no cause is more than possible."""
     return all(cause.confidence is Confidence.LOW for subject in subjects for cause in subject.causes)
-
-
-def _unsure(subject: Subject) -> Subject:
-    most = {Confidence.HIGH: Confidence.MEDIUM}
-    causes = (replace(cause, confidence=most.get(cause.confidence, cause.confidence)) for cause in subject.causes)
-    return replace(subject, causes=tuple(causes))

@@ -37,6 +37,17 @@ _SHORTEST = 4
 _RAISED = re.compile(r"\A(?:\S{1,40} )?(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure): ")
 _WARNS = re.compile(r"(?i)\bwarn(?:ing)?\b|library load error|\bINFO\b|\bDEBUG\b")
 _OPTIONAL = re.compile(r"(?i)\b(?:bitsandbytes|xformers|triton|flash[-_]attn|apex|deepspeed|onnxruntime|torchao)\b")
+# What a line of a warning, or of a check of CMake, begins with; the lines of errors of any program.
+_BEGINS_WARNING = re.compile(
+    r"\A\s{0,16}-- |(?i:\bwarn(?:ing)?\b)|\w{1,40}Warning\b|\bINFO\b|\bDEBUG\b"
+    r"|(?:\A|\s)W\d{0,4} \S{1,200}\.(?:cc|cpp|py):\d"
+)
+_ERROR = re.compile(
+    r"(?m)^(?:\S{1,40} )?(?:[A-Za-z_]\w{0,64}\.){0,8}[A-Z]\w{0,64}(?:Error|Exception): |\bCMake Error\b"
+    r"|(?<!\w)(?:fatal )?error(?: [A-Z]{1,4}\d{4})?: "
+)
+# So many words in the order of a message are those of a program.
+_WORDS_OF_MESSAGE = 4
 # Characters around a symbol in which a person also writes its mangled name.
 _NEAR = 1_024
 
@@ -51,11 +62,19 @@ def find_plain_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     none, line ends do not count. Rows about the whole text in people's own words, which allow for all this, are left
     out."""
     plain = plain_text(text)
-    found = tuple(each for each in _find(plain, lower(plain), plain=True) if not _is_of_people(each))
+    found = tuple(_rated(each, plain) for each in _find(plain, lower(plain), plain=True) if not _is_of_people(each))
     whole = unwrapped(plain)
     if found or whole == plain:
         return found
     return tuple(each for each in _find(whole, lower(whole), plain=True) if not is_of_text(each))
+
+
+def _rated(found: FoundSubject | FoundMessage, plain: str) -> FoundSubject | FoundMessage:
+    """A message of a few words, in a longer sentence, as one that is not sure: `cannot find cuda version of torch`."""
+    if not isinstance(found, FoundMessage):
+        return found
+    quoted, words = len(found.quote.split()), len(_line_at(plain, found.position).split())
+    return replace(found, is_sure=quoted >= _WORDS_OF_MESSAGE or 2 * quoted >= words)
 
 
 def _is_of_people(found: FoundSubject | FoundMessage) -> bool:
@@ -103,6 +122,18 @@ def _line_at(text: str, position: int) -> str:
     begin = max(text.rfind("\n", 0, position) + 1, position - _NEAR)
     end = text.find("\n", position, position + _NEAR)
     return text[begin : end if end >= 0 else position + _NEAR]
+
+
+def is_warning(text: str, position: int) -> bool:
+    """Whether the line of a message calls it a warning, or a check of CMake, before its words."""
+    begin = max(text.rfind("\n", 0, position) + 1, position - _NEAR)
+    return _BEGINS_WARNING.search(text[begin:position]) is not None
+
+
+def last_error(text: str, position: int) -> int:
+    """The offset of the last error of any program in the lines behind a position; -1 if there is none."""
+    end = text.find("\n", position)
+    return max((found.start() for found in _ERROR.finditer(text, end)), default=-1) if end >= 0 else -1
 
 
 def _is_warning_aside(text: str, position: int, raised: int) -> bool:

@@ -77,6 +77,7 @@ class FoundMessage(Struct, frozen=True):
         position: offset in the text.
         quote: the matched part of the text, on one line.
         values: captured values, and those that the row sets.
+        is_sure: whether the words are those of a program; few words in a longer sentence may be of a person.
     """
 
     message: Message
@@ -84,6 +85,7 @@ class FoundMessage(Struct, frozen=True):
     position: int
     quote: str
     values: dict[str, str]
+    is_sure: bool = True
 
     @property
     def values_without_location(self) -> frozenset[tuple[str, str]]:

@@ -91,7 +91,7 @@ def fill_causes(rows: Iterable[AnswerCause], values: PlaceValues) -> Candidates:
     for row in rows:
         if values.hold(row.when):
             evidence = tuple(_lines(row.evidence, values, command=False))
-            yield Candidate(row.cause, row.score, evidence, partial(_fix, row, values))
+            yield Candidate(row.cause, row.score, evidence, partial(_fix, row, values), row.form)
 
 
 def _fix(row: AnswerCause, values: PlaceValues) -> str:
