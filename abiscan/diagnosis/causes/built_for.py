@@ -49,8 +49,8 @@ _OF_CONTRADICTION: Final = 0.72
 
 def _by_exports(missing: MissingName) -> Candidates:
     """From the releases that export the name."""
-    if missing.is_of_linux_alone:
-        return
+    if missing.is_of_linux_alone or (missing.reference.msvc and string_abi(missing.name) is not None):
+        return  # Windows has one std::string: of the two forms in Linux builds either is exported there
     ended = missing.position in (Position.AFTER, Position.UNKNOWN)
     if ended and missing.knowledge.target_from_source and string_abi(missing.name) == "old":
         return  # releases had the old string for long; source builds use that of their compiler

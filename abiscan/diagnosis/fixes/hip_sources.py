@@ -12,7 +12,7 @@ from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import HipSource, Package
 from abiscan.diagnosis.fixes.named_release import release_to_build, requirement
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, XPU
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NVIDIA, XPU
 from abiscan.model import versions
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.ownership.vendors import vendor_of_library
@@ -66,10 +66,18 @@ def newest_torch_with_hip(missing: MissingName) -> str:
     return ".".join(map(str, _FOR_OLDER)) if is_older else ""
 
 
+def is_for_cuda(missing: MissingName) -> bool:
+    """Whether the text names a GPU of NVIDIA, or a torch for CUDA."""
+    return gpu_vendor_of(missing) == NVIDIA or _is_cuda_named(missing)
+
+
+def _is_cuda_named(missing: MissingName) -> bool:
+    return "+cu" in missing.environment.packages.get("torch", "")
+
+
 def lacks_cuda(name: str, missing: MissingName) -> bool:
     """Whether a library is of CUDA, and the GPU is AMD's or Hygon's; not if the named torch is for CUDA."""
-    is_cuda_named = "+cu" in missing.environment.packages.get("torch", "")
-    return is_for_hip(missing) and not is_cuda_named and is_of_cuda(name)
+    return is_for_hip(missing) and not _is_cuda_named(missing) and is_of_cuda(name)
 
 
 def is_of_cuda(name: str) -> bool:

@@ -46,6 +46,10 @@ _OF_AMD_FOR_WINDOWS: Final = (
 )
 
 
+# Release notes of torch 2.5: GPUs of Intel.
+_FIRST_FOR_XPU: Final = (2, 5)
+
+
 def hip_for_windows(missing: MissingName) -> str | None:
     """The command that installs torch for ROCm and its companions on Windows, for which PyTorch has no such builds;
     None for another platform or GPU."""
@@ -213,6 +217,8 @@ def from_package_index(version: str, missing: MissingName) -> str:
     """The command that installs one release of torch from the package index, with the CUDA of the build there; from an
     index of PyTorch where the build there is not for the GPU, and for Hygon's, where that torch came from."""
     if gpu_vendor_of(missing) == XPU:
+        if (versions.order(version) or _FIRST_FOR_XPU)[:2] < _FIRST_FOR_XPU:
+            return f"pip install torch --index-url {INDEXES}xpu  # torch {version} has no build for GPUs of Intel"
         return f"pip install torch=={version} --index-url {INDEXES}xpu"
     if gpu_vendor_of(missing) == DCU:
         return f"install torch {version} or later for DCU, from where your torch came from"

@@ -153,7 +153,8 @@ def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
             "Install the build of the extension for this torch (from its wheel index for CUDA or CPU)."
         )
         fix = f"{own}\nor: Install torch for ROCm."
-        yield 0.5, Candidate(CauseId.ROCM_NAMING, 0.94, (only, *search.evidence), fix)
+        form = "needs-rocm" if target is None and missing.file.facts is None else ""
+        yield 0.5, Candidate(CauseId.ROCM_NAMING, 0.94, (only, *search.evidence), fix, form)
     if target is not None and search.name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
         text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {search.name}."
         fix = torch_fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())

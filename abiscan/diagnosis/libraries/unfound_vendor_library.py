@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.catalogue.package_row import SystemLibrary
-from abiscan.diagnosis.fixes import package_commands
-from abiscan.diagnosis.fixes.hip_sources import rocm_of
+from abiscan.diagnosis.fixes import extension_fixes, package_commands
+from abiscan.diagnosis.fixes.hip_sources import is_for_cuda, rocm_of
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_file, library_of_file
 from abiscan.diagnosis.libraries.unfound_by_linker import causes_at_link_time
@@ -44,6 +44,10 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if missing.file.path.startswith(ANDROID_APP):
         yield from row_causes("library-of-android-app-missing", missing, library=name)
     elif vendor is not None and vendor.owner is Owner.HIP and not _of_system(name, vendor):
+        if is_for_cuda(missing):
+            commands = {"install": "\n".join(extension_fixes.reinstall(missing))}
+            yield from row_causes("rocm-library-on-cuda", missing, commands=commands, library=name)
+            return
         evidence.append(f"It is part of {vendor.product}.")
         versioned, stem = not name.endswith(".so"), _stem(name)
         if its := _other_rocm(name, missing):
