@@ -166,7 +166,8 @@ def _state(outcome: PackageOutcome, words: LoadingWords) -> str:
 def _why(package: PackageReport, outcome: PackageOutcome, words: LoadingWords) -> str:
     parts = []
     if not outcome.allowed:
-        parts.append(f"requires {package.requires_torch}")
+        first = ": change this in its sources first" if package.action is Action.REBUILD else ""
+        parts.append(f"requires {package.requires_torch}{first}")
     if outcome.reason:
         count = (
             f"{outcome.failing} of {counted(package.files, 'file')}: " if package.files > 1 and outcome.failing else ""

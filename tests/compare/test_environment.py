@@ -142,6 +142,16 @@ def test_a_package_that_loads_nowhere_is_reported() -> None:
     assert row.cells[-1] == "p/_C.so: a name is gone; loads on no known release of torch"
 
 
+@pytest.mark.parametrize(
+    ("from_source", "words"),
+    [(True, "requires torch<2.12: change this in its sources first; "), (False, "requires torch<2.12; ")],
+)
+def test_a_build_of_the_same_sources_excludes_the_torch_again(from_source: bool, words: str) -> None:
+    package = distribution("p", "torch<2.12", from_source=from_source)
+    (row,) = page_of(environment_report(replace(inspected(FAILS), packages=(package,)))).tables[0].rows
+    assert row.cells[-1].startswith(words)
+
+
 def test_a_torch_that_cannot_be_imported_is_reported_first_with_the_command() -> None:
     found = environment_report(inspected(LOADS, problems=TORCH_FAILS))
     page = page_of(found)
