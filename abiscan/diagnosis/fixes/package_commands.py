@@ -83,8 +83,10 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
 
 def _find_package(missing: MissingName, name: str | None) -> Package | None:
     for text in (missing.file.distribution, name):
-        found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
-        if found is not None:
+        plain = None if text is None else re.sub(r"[-_.]+", "-", text).lower()
+        # spconv-cu114 is spconv, built for a CUDA.
+        found = plain and (packages_by_name().get(plain) or packages_by_name().get(re.sub(r"-cu\d{2,3}$", "", plain)))
+        if found:
             return found
     path = missing.file.path or missing.file.importer
     found = package_of_file(path, is_installed=missing.file.distribution is not None) if path else None
