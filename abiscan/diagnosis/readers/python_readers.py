@@ -24,7 +24,7 @@ from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARA
 
 VALUES: Final = (
     *("project", "base", "for_python", "library", "said", "torch_file", "package", "about", "origin", "how_to"),
-    *("parameter", "parameter_of", "is_exact", "missing_module", "inside"),
+    *("parameter", "parameter_of", "is_exact", "missing_module", "inside", "source_folder"),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -61,7 +61,12 @@ def package_module(hit: Hit, values: Values) -> Values | None:
     compiled = is_compiled_module(name) and name != project
     if compiled or not is_module_of_package(project):
         return None
-    return {"project": project} if name == project else {"project": project, "inside": project}
+    found = {"project": project} if name == project else {"project": project, "inside": project}
+    frames = re.findall(
+        rf'File "([^"\n]{{1,200}}?)[/\\]{project}[/\\][^"\n]{{1,200}}"', hit.preceding(_LINES_OF_TRACEBACK)
+    )
+    elsewhere = frames and name != project and not re.search(r"[\\/-]packages|python\d", frames[-1])
+    return {**found, "source_folder": frames[-1]} if elsewhere else found
 
 
 _WORD = re.compile(r"(?<![\w./-])[A-Za-z][\w-]{1,40}(?![\w/]|\.\w)", re.ASCII)
