@@ -16,8 +16,9 @@ from abiscan.rules import load_rules
 from abiscan.source import FileSet, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.object_types import FUNCTIONS, MEMBERS
-from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
+from abiscan.source.rewrites import REWRITES, Rewritten, rewrite_source, stubs_for
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
+from abiscan.source.rewrites.registration_stub import BoundModule
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
 from tests.tables import data_text, table_rows
 from tests.torch_process import Run
@@ -30,6 +31,20 @@ HALF = "using half_type = c10::Half; template <typename T> void k(const T* p, co
 
 def rewritten(text: str, path: str = "a.cpp") -> str:
     return rewrite_source(text, path, RULES, FileSet()).after
+
+
+def stub_of(text: str, module: str, path: str = "bind.cpp") -> Rewritten:
+    """The file that registers what a source binds."""
+    (stub,) = stubs_for(text, path, RULES, FileSet(), BoundModule(module))
+    return stub
+
+
+def check_with_torch(stub: Rewritten, bound: str, program: str, folder: Path, run_with_torch: Run) -> None:
+    """Run a program with the file, and with a Python module in place of the extension that it registers."""
+    (folder / "bind_operators.py").write_text(stub.after)
+    (folder / "my_kernels.py").write_text(bound)
+    done = run_with_torch(f"import torch, bind_operators as ops\nx = torch.ones(3)\n{program}", cwd=folder)
+    assert done.returncode == 0, done.stderr
 
 
 @table_rows
@@ -182,73 +197,72 @@ MODULE = data_text(__file__, "pybind_module.cpp")
 def test_registration_is_what_torch_takes(tmp_path: Path, run_with_torch: Run) -> None:
     """Imported by torch itself, with a Python module instead of the extension; a function without result is traced with
     fullgraph=True."""
-    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, FileSet(), "my_kernels")
+    stub = stub_of(MODULE, "my_kernels", "csrc/bind.cpp")
     assert stub.path == "csrc/bind_operators.py"
     assert "strange: torch.library has no type for cudaStream_t stream\n" in stub.after.partition("# Not written")[2]
-    (tmp_path / "bind_operators.py").write_text(stub.after)
-    (tmp_path / "my_kernels.py").write_text(
-        "def silu_and_mul(out, input, limit, bias):\n    out.copy_(input * limit)\n"
-        "def doubled(x):\n    return x * 2\ndef pair(xs, n):\n    return xs[0] * n, xs[1] * n\n"
-    )
-    done = run_with_torch(
-        "import torch, bind_operators as ops\n"
-        "x = torch.ones(3)\n"
-        "def f(x):\n    out = torch.empty_like(x)\n    ops.silu_and_mul(out, x, 3.0, None)\n    return out + 1\n"
-        "assert torch.compile(f, fullgraph=True, backend='eager')(x).tolist() == [4, 4, 4]\n"
-        "assert ops.doubled(x).tolist() == [2, 2, 2]\n"
-        "assert [y.tolist() for y in ops.pair([x, x + 1], 2)] == [[2, 2, 2], [4, 4, 4]]\n"
-        "print('fine')\n",
-        cwd=tmp_path,
-    )
-    assert done.stdout == "fine\n", done.stderr
+    bound = """
+def silu_and_mul(out, input, limit, bias):
+    out.copy_(input * limit)
+def doubled(x):
+    return x * 2
+def pair(xs, n):
+    return xs[0] * n, xs[1] * n
+"""
+    program = """
+def f(x):
+    out = torch.empty_like(x)
+    ops.silu_and_mul(out, x, 3.0, None)
+    return out + 1
+assert torch.compile(f, fullgraph=True, backend='eager')(x).tolist() == [4, 4, 4]
+assert ops.doubled(x).tolist() == [2, 2, 2]
+assert [y.tolist() for y in ops.pair([x, x + 1], 2)] == [[2, 2, 2], [4, 4, 4]]
+"""
+    check_with_torch(stub, bound, program, tmp_path, run_with_torch)
 
 
 @pytest.mark.torch
 def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch's AOTAutograd raises "custom operator whose output has alias annotations" otherwise."""
     module = data_text(__file__, "several_results.cpp")
-    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, FileSet(), "my_kernels")
+    stub = stub_of(module, "my_kernels")
     assert "split_into: it may write to out" in stub.after.partition("# Not written")[2]
-    (tmp_path / "bind_operators.py").write_text(stub.after)
-    (tmp_path / "my_kernels.py").write_text("def split(x): return [x * 2]\ndef total(x): return 3.0\n")
-    done = run_with_torch(
-        "import torch, bind_operators as ops\n"
-        "ops.split.register_fake(lambda x: [torch.empty_like(x)])\n"
-        "ops.total.register_fake(lambda x: 3.0)\n"
-        "def f(x): return ops.split(x)[0] + ops.total(x)\n"
-        "assert torch.compile(f, fullgraph=True, backend='aot_eager')(torch.ones(2)).tolist() == [5, 5]\n"
-        "print('fine')\n",
-        cwd=tmp_path,
-    )
-    assert done.stdout == "fine\n", done.stderr
+    bound = """
+def split(x): return [x * 2]
+def total(x): return 3.0
+"""
+    program = """
+ops.split.register_fake(lambda x: [torch.empty_like(x)])
+ops.total.register_fake(lambda x: 3.0)
+def f(x): return ops.split(x)[0] + ops.total(x)
+assert torch.compile(f, fullgraph=True, backend='aot_eager')(torch.ones(2)).tolist() == [5, 5]
+"""
+    check_with_torch(stub, bound, program, tmp_path, run_with_torch)
 
 
 @pytest.mark.torch
 def test_an_operator_returns_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.opcheck, which refuses a result that is an argument."""
     module = data_text(__file__, "returned_arguments.cpp")
-    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, FileSet(), "my_kernels")
+    stub = stub_of(module, "my_kernels")
     assert re.findall(r"^def (copied|either)\(.*-> (.*):", stub.after, re.MULTILINE) == [
         ("copied", "torch.Tensor"),
         ("either", "torch.Tensor"),
     ]
-    (tmp_path / "bind_operators.py").write_text(stub.after)
-    (tmp_path / "my_kernels.py").write_text(
-        "def grow(x, by): return x.add_(by)\ndef fill(out, value): return out.copy_(value)\n"
-        "def shrink(x): return x.mul_(0.5)\n"
-    )
-    done = run_with_torch(
-        "import torch, bind_operators as ops\n"
-        "x = torch.ones(3)\n"
-        "torch.library.opcheck(ops.grow, (x.clone(), 2.0))\n"
-        "torch.library.opcheck(ops.fill, (x.clone(), x))\n"
-        "torch.library.opcheck(ops.shrink, (x.clone(),))\n"
-        "def f(x):\n    ops.grow(x, 2.0)\n    return x + 1\n"
-        "assert torch.compile(f, fullgraph=True, backend='aot_eager')(x.clone()).tolist() == [4, 4, 4]\n"
-        "print('fine')\n",
-        cwd=tmp_path,
-    )
-    assert done.stdout == "fine\n", done.stderr
+    bound = """
+def grow(x, by): return x.add_(by)
+def fill(out, value): return out.copy_(value)
+def shrink(x): return x.mul_(0.5)
+"""
+    program = """
+torch.library.opcheck(ops.grow, (x.clone(), 2.0))
+torch.library.opcheck(ops.fill, (x.clone(), x))
+torch.library.opcheck(ops.shrink, (x.clone(),))
+def f(x):
+    ops.grow(x, 2.0)
+    return x + 1
+assert torch.compile(f, fullgraph=True, backend='aot_eager')(x.clone()).tolist() == [4, 4, 4]
+"""
+    check_with_torch(stub, bound, program, tmp_path, run_with_torch)
     assert "use x as its result" in stub.after
 
 
@@ -271,13 +285,10 @@ def test_every_written_type_is_one_of_torch(tmp_path: Path, run_with_torch: Run)
     names = [f"takes_{number}" for number in range(len(types))] + [f"gives_{number}" for number in range(len(results))]
     bound = "".join(f'  m.def("{name}", &{name});\n' for name in names)
     module = f"{taken}{given}PYBIND11_MODULE(my_kernels, m) {{\n{bound}}}\n"
-    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, FileSet(), "my_kernels")
+    stub = stub_of(module, "my_kernels")
     written, _, left = stub.after.partition("# Not written")
     assert {*re.findall(r"^def (\w+)\(.*->", written, re.MULTILINE), *re.findall(r"#   (\w+): ", left)} == set(names)
-    (tmp_path / "bind_operators.py").write_text(stub.after)
-    (tmp_path / "my_kernels.py").write_text("")
-    done = run_with_torch("import bind_operators\nprint('fine')\n", cwd=tmp_path)
-    assert done.stdout == "fine\n", done.stderr
+    check_with_torch(stub, "", "", tmp_path, run_with_torch)
     assert all(f"{each} y" in left for each in ("std::vector<std::string>", "std::optional<std::vector<at::Tensor>>"))
     of_list = results.index("std::tuple<at::Tensor, std::vector<int64_t>>")
     assert f"#   gives_{of_list}: torch.library has no type for result" in left
@@ -289,34 +300,33 @@ ALIASES = data_text(__file__, "tensor_aliases.cpp")
 @pytest.mark.torch
 def test_aliases_of_tensors_are_tensors(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.opcheck of torch itself, for operators of a module with these functions in Python."""
-    ((_place, stub),) = stubs_for(ALIASES, "bind.cpp", RULES, FileSet(), "kernels")
+    stub = stub_of(ALIASES, "my_kernels")
     written, _, left = stub.after.partition("# Not written")
     assert re.findall(r"^def (\w+)\(.*->", written, re.MULTILINE) == [
         "scale", "add", "halves", "chunks", "square", "twice", "fill",
     ]  # fmt: skip
     assert "generic: torch.library has no type for T x" in left
-    (tmp_path / "bind_operators.py").write_text(stub.after)
-    (tmp_path / "kernels.py").write_text(
-        "def scale(x, s): return x * s\ndef add(a, b): return a + b\ndef halves(x): return [x / 2, x / 2]\n"
-        "def chunks(xs): return [xs[0] + 1]\ndef square(x): return x * x\ndef twice(x): return x * 2\n"
-        "def fill(out, v): out.fill_(v)\n"
-    )
-    done = run_with_torch(
-        "import torch, bind_operators as ops\n"
-        "x = torch.ones(3)\n"
-        "for each, result in ((ops.scale, 0), (ops.add, 0), (ops.square, 0), (ops.twice, 0), (ops.halves, 2)):\n"
-        "    def fake(x, *more, number=result):\n"
-        "        return [torch.empty_like(x) for _ in range(number)] if number else torch.empty_like(x)\n"
-        "    each.register_fake(fake)\n"
-        "ops.chunks.register_fake(lambda xs: [torch.empty_like(xs[0])])\n"
-        "given = {ops.scale: (x, 2.0), ops.add: (x, x.clone()), ops.halves: (x,), ops.chunks: ([x, x],),\n"
-        "         ops.square: (x,), ops.twice: (x,), ops.fill: (x.clone(), 2.0)}\n"
-        "for each, values in given.items():\n"
-        "    assert set(torch.library.opcheck(each, values).values()) == {'SUCCESS'}, each\n"
-        "print('fine')\n",
-        cwd=tmp_path,
-    )
-    assert done.stdout == "fine\n", done.stderr
+    bound = """
+def scale(x, s): return x * s
+def add(a, b): return a + b
+def halves(x): return [x / 2, x / 2]
+def chunks(xs): return [xs[0] + 1]
+def square(x): return x * x
+def twice(x): return x * 2
+def fill(out, v): out.fill_(v)
+"""
+    program = """
+for each, result in ((ops.scale, 0), (ops.add, 0), (ops.square, 0), (ops.twice, 0), (ops.halves, 2)):
+    def fake(x, *more, number=result):
+        return [torch.empty_like(x) for _ in range(number)] if number else torch.empty_like(x)
+    each.register_fake(fake)
+ops.chunks.register_fake(lambda xs: [torch.empty_like(xs[0])])
+given = {ops.scale: (x, 2.0), ops.add: (x, x.clone()), ops.halves: (x,), ops.chunks: ([x, x],),
+         ops.square: (x,), ops.twice: (x,), ops.fill: (x.clone(), 2.0)}
+for each, values in given.items():
+    assert set(torch.library.opcheck(each, values).values()) == {'SUCCESS'}, each
+"""
+    check_with_torch(stub, bound, program, tmp_path, run_with_torch)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +360,7 @@ def test_aliases_of_tensors_are_tensors(tmp_path: Path, run_with_torch: Run) -> 
 )
 def test_why_nothing_is_registered(declared: str, reason: str) -> None:
     text = f'#include <torch/extension.h>\n{declared}\nPYBIND11_MODULE(k, m) {{ m.def("f", &f); }}\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "k")
+    stub = stub_of(text, "k")
     assert not stub.changes
     assert [(each.line, each.reason) for each in stub.unchanged] == [(text.count("\n"), reason)]
 
@@ -359,12 +369,12 @@ def test_the_name_of_a_function_is_one_line() -> None:
     """A continued string of C++ has several lines, which would be code of the Python file."""
     text = "#include <torch/extension.h>\nvoid g(at::Tensor x);\nvoid f(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(k, m) { m.def("g", &g); m.def("f\\\nimport os #\\\n", &f); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "k")
+    stub = stub_of(text, "k")
     assert [line for line in stub.after.splitlines() if line.startswith("import os")] == []
 
 
 def test_no_stub_for_what_is_registered() -> None:
-    assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, FileSet(), None)) == []
+    assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, FileSet(), BoundModule())) == []
 
 
 MAKER = "def make(name, module, sources):\n  return CUDAExtension(name=f'{module}.{name}', sources=sources)\n"
@@ -421,7 +431,7 @@ def seconds_to_read(text: str) -> float:
     """Processor seconds for one source."""
     start = time.process_time()
     rewrite_source(text, "k.cu", RULES, FileSet())
-    list(stubs_for(text, "k.cu", RULES, FileSet(), None))
+    list(stubs_for(text, "k.cu", RULES, FileSet(), BoundModule()))
     return time.process_time() - start
 
 
@@ -437,7 +447,7 @@ CUDAExtension(name="xentropy_cuda", sources=["csrc/xentropy/interface.cpp"])"""
 
 def test_a_module_that_nothing_names_stays_open() -> None:
     text = 'Tensor f(Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), None)
+    stub = stub_of(text, "")
     assert "import MODULE_NAME as _bound" in stub.after
     said = re.search(r"Edit line (\d+):", stub.after)
     assert said is not None
@@ -454,7 +464,7 @@ def test_lists_of_lists_are_not_registered() -> None:
     """torch.library.infer_schema rejects them (torch 2.13)."""
     text = "void f(std::vector<std::vector<at::Tensor>> x);\nvoid g(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(a, m) { m.def("f", &f); m.def("g", &g); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "a")
+    stub = stub_of(text, "a")
     assert "List[List" not in stub.after
     assert "#   f" in stub.after
 
@@ -474,7 +484,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path, run_with_torch: Run) -> None:
     """`py::arg` defines how Python can call a function (pybind11's documentation, "Default arguments"); torch.library
     reads the stub, and passes the arguments on."""
-    ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, FileSet(), "named_kernels")
+    stub = stub_of(NAMED, "named_kernels")
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "named_kernels.py").write_text(
         "def scale(x, factor, dim, mode, weight):\n    return x * factor + (dim, mode, weight).count(None)\n"
@@ -637,7 +647,7 @@ def test_the_prebuilt_module_of_a_table(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_module_with_the_name_in_its_source() -> None:
-    ((_place, stub),) = stubs_for(BIND.format("my_ext"), "bind.cpp", RULES, FileSet(), None)
+    stub = stub_of(BIND.format("my_ext"), "")
     assert "\nimport my_ext as _bound\n" in stub.after
     said = re.search(r"Edit line (\d+), if it is in a package", stub.after)
     assert said is not None
@@ -652,7 +662,7 @@ def test_a_parameter_without_a_type_for_torch_library_keeps_its_default() -> Non
         "PYBIND11_MODULE(ext, m) {\n"
         '  m.def("f", &f, py::arg("out"), py::arg("x"), py::arg("mode") = Mode::A, py::arg("block") = 4);\n}\n'
     )
-    ((_place, made),) = stubs_for(text, "csrc/bind.cpp", RULES, FileSet(), "pkg.ext")
+    made = stub_of(text, "pkg.ext", "csrc/bind.cpp")
     stub = made.after
     assert "from pkg.bind_operators import f" in stub
     assert "# Left out, with their defaults: mode (Mode).\n@torch.library.custom_op" in stub
@@ -666,5 +676,5 @@ def test_parameters_without_a_name_in_python_are_passed_by_position() -> None:
         "#include <torch/extension.h>\nat::Tensor f(at::Tensor x, double eps);\n"
         'PYBIND11_MODULE(ext, m) { m.def("f", &f); }\n'
     )
-    ((_place, made),) = stubs_for(text, "bind.cpp", RULES, FileSet(), "ext")
+    made = stub_of(text, "ext")
     assert "return _bound.f(x, eps)" in made.after

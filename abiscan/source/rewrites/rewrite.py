@@ -134,12 +134,6 @@ def rewrite_source(
     return Rewritten(path, text, edited(text, list(edits)) if edits else text, tuple(sorted(done)), tuple(unchanged))
 
 
-def _module_named(text: str, at: int) -> str | None:
-    """The name in `PYBIND11_MODULE(name, m)`; None if the build defines it."""
-    name = text[text.find("(", at) + 1 :].partition(",")[0].strip()[:200]
-    return name if name.isidentifier() and name != "TORCH_EXTENSION_NAME" else None
-
-
 def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
     """Whether an edit overlaps with earlier ones.
 
@@ -153,21 +147,32 @@ def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
     return False
 
 
+def _bound_module(text: str, at: int, module: BoundModule) -> BoundModule:
+    """The module of the `PYBIND11_MODULE(name, m)` at a character offset, whose name may be left to the build.
+
+    Args:
+        module: as the project defines it.
+    """
+    name = text[text.find("(", at) + 1 :].partition(",")[0].strip()[:200]
+    named = name if name.isidentifier() and name != "TORCH_EXTENSION_NAME" else ""
+    # The name in setup.py ends in the name in the source, which alone does not identify the package.
+    fits = module.name and named in ("", module.name.rpartition(".")[2])
+    return module if fits else BoundModule(named, packaged=False)
+
+
 def stubs_for(
     text: str,
     path: str,
     rules: SourceRules,
     others: SourceSet,
-    module: str | None,
+    module: BoundModule,
     *,
-    statement: str = "",
     requested: RequestedFunction | None = None,
-) -> Iterator[tuple[FlaggedPlace, Rewritten]]:
+) -> Iterator[Rewritten]:
     """A new Python file that registers what a source binds by pybind11 only; without changes if that is nothing.
 
     Args:
-        module: import name, if the project defines it.
-        statement: imports the module as `_bound`, where that is no `import module`.
+        module: as the project defines it; without a name if it does not.
         requested: the only function to register, of all that the source binds.
     """
     for place in places_in(text, path, rules, others):
@@ -181,19 +186,15 @@ def stubs_for(
         functions = [each for each in bound if each.signature is not None and each.signature.on_tensors]
         stem = posixpath.splitext(posixpath.basename(path))[0] if requested is None else requested.name
         draft = f"{stem}_operators.py"
-        named = _module_named(text, place.at)
-        # The name in setup.py ends in the name in the source, which alone does not identify the package.
-        fits = module is not None and named in (None, module.rpartition(".")[2])
-        known = (
-            BoundModule(module, statement=statement) if fits and module else BoundModule(named or "", packaged=False)
-        )
         if requested is not None and requested.module:
-            known = BoundModule(requested.module, statement=statement if requested.module == module else "")
+            known = module if requested.module == module.name else BoundModule(requested.module)
+        else:
+            known = _bound_module(text, place.at, module)
         stub = registration_stub(posixpath.basename(path), known, functions, draft)
         if stub is not None:
             target = posixpath.join(posixpath.dirname(path), draft)
-            yield place, Rewritten(target, "", stub, (STUB_RULE,))
+            yield Rewritten(target, "", stub, (STUB_RULE,))
         elif bound:
             line = text.count("\n", 0, place.at) + 1
             reason = why_unregistered(functions or bound)
-            yield place, Rewritten(path, "", "", (), (UnchangedPlace(path, line, STUB_RULE, reason),))
+            yield Rewritten(path, "", "", (), (UnchangedPlace(path, line, STUB_RULE, reason),))

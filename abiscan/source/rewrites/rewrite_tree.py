@@ -12,6 +12,7 @@ from abiscan.rules import load_rules
 from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.loaded_modules import LoadedModules
+from abiscan.source.rewrites.registration_stub import BoundModule
 from abiscan.source.rewrites.rewrite import STUB_RULE, RequestedFunction, Rewritten, rewrite_source, stubs_for
 
 
@@ -47,9 +48,7 @@ def rewrite_tree(
             yield made
         if STUB_RULE in wanted and "PYBIND11_MODULE" in text:
             loaded = loaded or LoadedModules(root)
-            module, statement = _module_name(path, loaded)
-            for _place, stub in stubs_for(text, path, rules, others, module, statement=statement, requested=requested):
-                yield stub
+            yield from stubs_for(text, path, rules, others, _module_of(path, loaded), requested=requested)
 
 
 def _text(path: str) -> str | None:
@@ -62,15 +61,15 @@ def _text(path: str) -> str | None:
         return None
 
 
-def _module_name(path: str, loaded: LoadedModules) -> tuple[str | None, str]:
-    """The module name, and the statement that imports it if that is not `import NAME`: of a module that the project
-    compiles when it runs; else according to the nearest setup.py, CMakeLists.txt or pyproject.toml above that defines
-    it."""
-    if (at_run_time := loaded.of_source(path)) is not None:
-        statement = at_run_time.statement
-        plain = statement.startswith("import ")
-        return statement.split()[1] if plain else at_run_time.name, "" if plain else statement
-    return _built_module(path, loaded.package), ""
+def _module_of(path: str, loaded: LoadedModules) -> BoundModule:
+    """A module that the project compiles when it runs; else the one according to the nearest setup.py, CMakeLists.txt
+    or pyproject.toml above that defines it."""
+    if (at_run_time := loaded.of_source(path)) is None:
+        return BoundModule(_built_module(path, loaded.package) or "")
+    statement = at_run_time.statement
+    if statement.startswith("import "):
+        return BoundModule(statement.split()[1])
+    return BoundModule(at_run_time.name, statement=statement)
 
 
 def _built_module(path: str, package: str) -> str | None:
