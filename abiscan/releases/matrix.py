@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -90,36 +90,12 @@ def build_matrix(
         otherwise: short reason why the file fails on a build for something other than torch; empty if it does not.
     """
     builds = index.builds(needs.machine)
-    # Most builds have the libraries of the previous one.
-    scope_in = {libraries: in_scope(needs.scope, libraries) for libraries in {build.libraries for build in builds}}
-    scope = [
-        frozenset(build.libraries) if build.is_global or needs.all_libraries else scope_in[build.libraries]
-        for build in builds
-    ]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
-    open_to_cuda = sum(1 << i for i, build in enumerate(builds) if index.stands_for_cuda(build))
-    masks = _masks([n for n in needs.names if n not in unknown], histories, needs.homes, open_to_cuda)
-    everywhere = (1 << len(builds)) - 1
+    known = _look_up(needs, index, histories, unknown)
+    masks, open_to_cuda = known.masks, known.open_to_cuda
     # Names that some build lacks; the others need no check per build.
-    partial = [name for name, mask in masks.items() if mask != everywhere]
-    linked = everywhere
-    for name, reached in _in_scope(histories, scope).items():
-        if name not in needs.homes:  # those are looked up in their home alone
-            linked &= reached | ~masks[name]
-    others = index.lookup(needs.own_names, needs.machine, of_others=True) if needs.own_names else {}
-    own_reached = _in_scope(others, scope)
-    known = _Known(
-        masks,
-        frozenset(histories),
-        {},
-        open_to_cuda,
-        linked,
-        own={name: own_reached.get(name, 0) for name in needs.own_names},
-        siblings=tuple(
-            (each.library, _sibling_mask(each, index, builds, scope, open_to_cuda)) for each in needs.siblings
-        ),
-    )
+    partial = [name for name, mask in masks.items() if mask != (1 << len(builds)) - 1]
     verdicts = []
     fits = []
     for position, build in enumerate(builds):
@@ -147,6 +123,42 @@ def build_matrix(
             )
         )
     return Matrix(tuple(verdicts), ranges_of(builds, fits), histories, unknown)
+
+
+def _look_up(
+    needs: TorchNeeds, index: ReleaseIndex, histories: Mapping[str, SymbolHistory], unknown: Collection[str]
+) -> _Known:
+    """What is known of the needs on all builds together.
+
+    Args:
+        histories: of the names of the file; unknown: those that the index does not record.
+    """
+    builds = index.builds(needs.machine)
+    # Most builds have the libraries of the previous one.
+    scope_in = {libraries: in_scope(needs.scope, libraries) for libraries in {build.libraries for build in builds}}
+    scope = [
+        frozenset(build.libraries) if build.is_global or needs.all_libraries else scope_in[build.libraries]
+        for build in builds
+    ]
+    open_to_cuda = sum(1 << i for i, build in enumerate(builds) if index.stands_for_cuda(build))
+    masks = _masks([n for n in needs.names if n not in unknown], histories, needs.homes, open_to_cuda)
+    linked = (1 << len(builds)) - 1
+    for name, reached in _in_scope(histories, scope).items():
+        if name not in needs.homes:  # those are looked up in their home alone
+            linked &= reached | ~masks[name]
+    others = index.lookup(needs.own_names, needs.machine, of_others=True) if needs.own_names else {}
+    own_reached = _in_scope(others, scope)
+    return _Known(
+        masks,
+        frozenset(histories),
+        {},
+        open_to_cuda,
+        linked,
+        own={name: own_reached.get(name, 0) for name in needs.own_names},
+        siblings=tuple(
+            (each.library, _sibling_mask(each, index, builds, scope, open_to_cuda)) for each in needs.siblings
+        ),
+    )
 
 
 def _masks(
