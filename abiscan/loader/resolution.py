@@ -1,8 +1,9 @@
-"""Imports of one file during resolution: each step settles imports that earlier steps left missing."""
+"""Imports of one file during resolution: each step settles imports that earlier steps left missing. And the libraries
+of its package and of GPU toolkits that it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,6 +12,8 @@ from abiscan.model.facts import Import
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.platforms import file_key
+from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.ownership.names import owner_of_library
 
 PythonExports = Callable[[str], bool]
 """Whether a CPython exports a name."""
@@ -75,6 +78,11 @@ def paths_by_library(siblings: Mapping[str, Binary]) -> dict[str, str]:
         if each.soname:
             found.setdefault(file_key(each.soname), path)
     return found
+
+
+def gpu_libraries_among(sonames: Iterable[str]) -> tuple[str, ...]:
+    """The CUDA and ROCm libraries that are not part of a driver."""
+    return tuple(s for s in sonames if owner_of_library(s) in (Owner.CUDA, Owner.HIP) and not is_driver(s))
 
 
 def needed_of_package(binary: Binary, siblings: Mapping[str, Binary]) -> tuple[dict[str, Binary], list[str]]:

@@ -18,6 +18,7 @@ from abiscan.loader.resolution import (
     PythonExports,
     Resolution,
     ResolvingImport,
+    gpu_libraries_among,
     needed_of_package,
     paths_by_library,
     resolve_in_pythons,
@@ -228,9 +229,7 @@ def torch_needs_by_library(
             if (found := _sibling_needs(file_key(path), each, members, namesakes)) is not None
         ),
         machine=binary.machine,
-        gpu_libraries=tuple(
-            name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
-        ),
+        gpu_libraries=gpu_libraries_among(others),
     )
 
 

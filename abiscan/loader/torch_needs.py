@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 
 from abiscan.binary import Binary
-from abiscan.loader.resolution import needed_of_package
+from abiscan.loader.resolution import gpu_libraries_among, needed_of_package
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.glibc import is_glibc_name
-from abiscan.ownership.gpu_libraries import is_driver
-from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
+from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.ownership.torch_names import is_torch_library, plugin_backends
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 from abiscan.releases.omission import recorded
@@ -53,9 +52,7 @@ def torch_needs(
             _sibling_needs(path, each, (binary, *needed.values()), is_of_torch) for path, each in with_torch.items()
         ),
         machine=binary.machine,
-        gpu_libraries=tuple(
-            name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
-        ),
+        gpu_libraries=gpu_libraries_among(others),
     )
 
 
