@@ -1,5 +1,5 @@
-"""The module that an error names is read, if it is here. Expected names: those that the module defines, in the form of
-torch/_inductor/codegen/wrapper.py of 2.5.1."""
+"""Python files that a text names are read, if they are here. Expected names of kernels: those that the module defines,
+in the form of torch/_inductor/codegen/wrapper.py of 2.5.1."""
 
 from __future__ import annotations
 
@@ -54,3 +54,43 @@ def test_a_larger_module_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (folder / "cqzabc.py").write_text(_MODULE)
     monkeypatch.setattr("abiscan.analysis.named_python_files._MOST", len(_MODULE) - 1)
     assert "launches the kernel" in _answer(folder / "cqzabc.py")
+
+
+SOURCE = """import torch
+
+def register():
+    lib = torch.library.Library({namespace!r}, "FRAGMENT")
+    lib.define("scale(Tensor x) -> Tensor")
+
+register()
+torch.ops.my_ops.scale(torch.ones(2))
+"""
+
+
+OF_MODULE = """lib = torch.library.Library("my_ops", "FRAGMENT")
+def register():
+    # lib2 = torch.library.Library("my_ops", "FRAGMENT")
+    lib.define("scale(Tensor x) -> Tensor")
+"""
+OF_OBJECT = """class Operators:
+    def __init__(self):
+        self.lib = torch.library.Library("my_ops", "FRAGMENT")
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "is_own"),
+    [
+        (SOURCE.format(namespace="my_ops"), True),
+        (SOURCE.format(namespace="other_ops"), False),
+        (OF_MODULE, False),
+        (OF_OBJECT, False),
+    ],
+)
+def test_the_object_of_a_function_is_named_first(source: str, is_own: bool, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    message = "AttributeError: '_OpNamespace' 'my_ops' object has no attribute 'scale'"
+    options = ScanOptions(None, None, LoaderSettings(str(tmp_path)))
+    (subject,) = explain_text(f'  File "{script}", line 8, in <module>\n{message}', options).subjects
+    assert subject.causes[0].fix.startswith("Keep the torch.library.Library object") is is_own
