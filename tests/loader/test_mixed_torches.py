@@ -9,11 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactVerdict
 from tests import torch_here
 from tests.loader import kit
 from tests.programs import run_program
@@ -68,6 +71,24 @@ def test_import_torch_fails_as_it_is_predicted(
     assert (report.loader.error or "").removeprefix("`import torch` itself fails: ") == real.stdout, real.stderr
     assert [os.path.basename(path) for path in report.loader.strangers][:1] == ([stranger] if stranger else [])
     assert {group.cause for group in report.causes} == ({cause} if cause else set())
+
+
+@pytest.mark.torch
+@kit.needs_glibc
+def test_the_torch_of_a_python_without_glibc_has_its_libraries(tmp_path: Path) -> None:
+    """A Python of Alpine Linux: PT_INTERP names the loader of musl, which is not modelled."""
+    python = tmp_path / "python3"
+    content = Path(kit.environment().executable or "").read_bytes()
+    glibc, musl = b"/lib64/ld-linux-x86-64.so.2", b"/lib/ld-musl-x86_64.so.1"
+    python.write_bytes(content.replace(glibc, musl.ljust(len(glibc), b"\0")))
+    environment = replace(kit.environment(), executable=str(python))
+    (report,) = scan(
+        [str(FIXTURES / "good-extension.so")], ScanOptions(None, environment, LoaderSettings("/"))
+    ).artifacts
+    assert report.verdict is ArtifactVerdict.UNDECIDED
+    assert all(library.found for library in report.needed)
+    assert not [finding.rule for finding in report.findings if finding.severity is Severity.ERROR]
+    assert "no interpreter with glibc's loader was found" in report.notes[0]
 
 
 @pytest.mark.torch

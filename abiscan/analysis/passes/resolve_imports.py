@@ -169,9 +169,10 @@ def _unfit_libraries(resolution: Resolution, record: FileRecord) -> tuple[str, .
 
 
 def _with_shipped(needed: Sequence[NeededLibrary], record: FileRecord) -> tuple[NeededLibrary, ...]:
-    """Mark the libraries of a torch that is not installed here as found, at their path in that torch or its wheel."""
+    """Mark the libraries of a torch of which no loader was followed as found, at their path in that torch or its
+    wheel."""
     torch = record.torch
-    if torch is None or torch.installed:
+    if torch is None or (torch.installed and record.context.loader.serves(record.binary)):
         return tuple(needed)
     exports = torch.exports
     return tuple(n if n.found is not None else NeededLibrary(n.soname, exports.path_of(n.soname)) for n in needed)

@@ -115,6 +115,8 @@ def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Ite
     of_python = [b.name for b in undecided if b.owner is Owner.PYTHON]
     if of_python and record.target.possible:
         yield _unknown_python(record, of_python)
+    elif of_python and record.loader.undecided:
+        yield f"not checked: {len(of_python)} symbols of Python: {record.loader.undecided}"
     late = set(package.late_bound)
     if late:
         called = [each.demangled or each.name for each in record.imports if each.name in late]
