@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,40 +14,31 @@ from abiscan.diagnosis.catalogue.load_packages import (
     packages_by_name,
     packages_by_namespace,
     packages_by_operators,
-    wheels_of,
 )
-from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.fixes.build_commands import BUILD, build
+from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.fixes.build_commands import build
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, hip_port, is_for_hip, with_gpu_of
 from abiscan.diagnosis.fixes.torch_commands import (
     force_reinstall,
     hip_for_windows,
     install_nightly,
     install_torch,
-    is_installable,
-    variants_of,
 )
+from abiscan.diagnosis.fixes.unknown_torch import for_any_torch
+from abiscan.diagnosis.fixes.unlisted_wheels import ANY_ROCM, of_same_release, without_known_wheel
 from abiscan.diagnosis.fixes.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.fixes.wheel_rows import (
     PIP,
-    PIP_WITH_TORCH,
     cuda_major,
-    entry_of_release,
-    fill_places,
-    is_for_python,
     is_on_windows,
-    nearest_variant,
-    patch_release,
     platform_of,
-    python_tag,
-    rows_of,
     together,
+    upgrade,
 )
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.text.gpu_vendors import NO_GPU, NVIDIA
-from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import is_torch_library
@@ -56,15 +46,7 @@ from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases import companions
 from abiscan.releases.torch_indexes import index_of_label
 
-# In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
-_RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
-_INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
-_OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
 _MOST_BUILDS: Final = 3
-# The variant of a torch for ROCm of unknown release.
-_ANY_ROCM: Final = "rocm"
-_ONLY_NEW_STRING: Final = (2, 7)
-_MOST_RELEASES: Final = 8
 
 
 def find_package(missing: MissingName, name: str | None = None) -> Package | None:
@@ -135,7 +117,7 @@ def install(
         return (elsewhere,)
     target = missing.target
     if target is not None and not target.variant and is_for_hip(missing):
-        missing = _with_variant(missing, target, _ANY_ROCM)
+        missing = _with_variant(missing, target, ANY_ROCM)
         target = missing.target
     source = build(package, missing, [each.name for each in others])
     if source is not None and target is None and hip_port(package, missing) is not None:
@@ -151,7 +133,7 @@ def install(
         paged = None if target is None else find_wheel(package, missing, target)
         return (without if paged is None or "://" not in paged.command else paged.command,)
     if from_source:
-        return (source,) if source is not None else (_upgrade(package),) if package.upgrade else ()
+        return (source,) if source is not None else (upgrade(package),) if package.upgrade else ()
     if target is None or versions.order(target.version) is None:
         return _for_unknown_torch(package, missing, source, variant, oldest)
     return _for_release(package, missing, target, source)
@@ -166,7 +148,7 @@ def _for_every_torch(package: Package, missing: MissingName, variant: str | None
     if package.conda:
         return (f"conda install -c {package.conda.replace('::', ' ')}",)
     if package.needs_no_torch:
-        return (_upgrade(package),)
+        return (upgrade(package),)
     is_companion = package.name in companions.COMPANIONS
     if is_companion and (of_amd := hip_for_windows(missing)) is not None:
         return (of_amd,)
@@ -187,7 +169,7 @@ def _for_release(package: Package, missing: MissingName, target: TorchBuild, sou
         return (of_index,)
     page = _page(package, missing)
     if page is None and (package.wheels or package.upgrade):
-        return _without_known_wheel(package, missing, source)
+        return without_known_wheel(package, missing, source)
     if page is None:
         return () if source is None else (source,)
     of_page = f"Install the wheel of {package.name} for {missing.target_label} and this Python: {page}"
@@ -203,23 +185,16 @@ def _for_unknown_torch(
         source: the build from source.
     """
     page, is_cpu = _page(package, missing), variant is None and gpu_vendor_of(missing) == NO_GPU
-    ways = (_for_any(package, missing, "cpu", oldest) if is_cpu else ()) or _for_any(package, missing, variant, oldest)
+    ways = (for_any_torch(package, missing, "cpu", oldest) if is_cpu else ()) or for_any_torch(
+        package, missing, variant, oldest
+    )
     if page is not None:
         # For a torch without a wheel of the project.
         lead = "or, for another torch: install" if ways else "Install"
         ways = (*ways, f"{lead} the wheel for your torch, CUDA and Python: {page}")
     if ways and package.ended and source:
         return (*ways, f"or, for a torch without a wheel there: {source}")
-    return ways or ((source,) if source else _of_same_release(package, missing))
-
-
-def _of_same_release(package: Package, missing: MissingName) -> tuple[str, ...]:
-    """Its release with the number of torch, on the page of that release; empty for other packages."""
-    minor = versions.minor(missing.target_version) or "X.Y"
-    page = package.same_release.format(minor=minor)
-    which = f"{minor} for torch {minor}{' (pip show torch)' if minor == 'X.Y' else ''}"
-    wanted = f"Install the release of {package.name} with the number of torch, {which}: its wheels are on {page}"
-    return (wanted,) if page else ()
+    return ways or ((source,) if source else of_same_release(package, missing))
 
 
 def _from_index_of_torch(package: Package, target: TorchBuild) -> str | None:
@@ -317,85 +292,6 @@ def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:
     return ("\n".join((f"{lead}:", *ways)),)
 
 
-def _without_known_wheel(package: Package, missing: MissingName, source: str | None) -> tuple[str, ...]:
-    """The ways to install a package of which the catalogue has no wheel for the target. It says that one may exist only
-    if the target is newer than the catalogue."""
-    if source is None and not package.wheels:
-        return (_upgrade(package),)
-    if _may_be_published(package, missing):
-        lead, *unlisted = _unlisted(package, missing)
-        if source is None:
-            return ("\n".join((lead, *unlisted)),) if unlisted else ()
-        otherwise = (lead, *unlisted, "Otherwise build it:") if unlisted else (f"{lead[:-1]}. Otherwise build it:",)
-        return ("\n".join((*otherwise, source)),)
-    rows, other = rows_of(package, missing), with_other_torch(package, missing)
-    names = ", ".join(package.name.split())
-    none = f"No wheel of {names} for {missing.target_label} on this platform and Python is known"
-    if source is None:
-        if package.upgrade and not rows:
-            return (_upgrade(package),)
-        wsl = ": use WSL" if is_on_windows(missing) else ""
-        return _of_same_release(package, missing) or (("\n".join(other) if other else f"{none}{wsl}"),)
-    is_command = source.startswith("pip ")
-    if not other:
-        return (f"{none}. Build it:\n{source}" if is_command else f"{none}\n{source}",)
-    lead, *commands = other
-    is_any = missing.target is not None and missing.target.variant in ("", _ANY_ROCM)
-    if is_any and missing.target is not None and f"torch {missing.target.version}," in lead:
-        # A release without a label may be of any variant: one that has a wheel.
-        return ("\n".join(commands),)
-    near = missing.target is not None and f"torch {versions.minor(missing.target.version)}." in lead
-    if not is_command or (any(wheels.with_torch for wheels in rows) and (package.ended or near)):
-        return ("\n".join((lead, *commands, f"or: {source}")),)
-    return ("\n".join((f"{none}. Build it:", source, f"or {lead[0].lower()}{lead[1:]}", *commands)),)
-
-
-def _may_be_published(package: Package, missing: MissingName) -> bool:
-    """Whether a wheel for the target may have been published after the catalogue was written."""
-    if not package.wheels:
-        return True
-    rows, torch = rows_of(package, missing), missing.target_version
-    at = versions.order(torch)
-    if package.ended or package.last_torch or not rows or not at or not _has_kind(package, missing):
-        return False
-    if at[:2] > max((versions.order(each) or ())[:2] for wheels in rows for each in wheels.variants):
-        return True
-    newest = next((wheels for wheels in rows if entry_of_release(wheels.variants, torch)), None)
-    if newest is not rows[0] or not newest.pythons or (python := missing.loading_python) is None:
-        return False
-    return (python.major, python.minor) > (versions.order(newest.pythons[-1]) or ())[:2]
-
-
-def _has_kind(package: Package, missing: MissingName) -> bool:
-    """Whether the package has wheels of the target's kind: for CUDA, ROCm or the CPU."""
-    variant = missing.target_variant
-    known = chain.from_iterable(each for row in rows_of(package, missing) for each in row.variants.values())
-    kind = re.match("[a-z]*", variant)
-    return package.any_variant or kind is None or any(each.startswith(kind[0]) for each in known)
-
-
-def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
-    """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
-    yield f"Install the release of {', '.join(package.name.split())} for {missing.target_label}, if one exists:"
-    if not package.wheels or package.upgrade:
-        yield _upgrade(package)
-        return
-    wheels = next(iter(rows_of(package, missing)), None) or wheels_of(package)[0]
-    variant = missing.target_variant
-    if variant == _ANY_ROCM:
-        variant = nearest_variant(variants_of(missing.target_version, missing), variant) or "rocmX.Y"
-    install = re.sub(_RELEASE, lambda _: package.name, wheels.install)
-    if not variant:
-        install = re.sub(_INDEX, "", install)
-    places_of_file = (*_OF_ONE_FILE, *(() if variant else ("{variant}",)))
-    if missing.target is None or any(place in install for place in places_of_file):
-        return
-    places = fill_places(wheels, package, missing.target.version, variant)
-    of_torch = any(place in install for place in ("{torch}", "{minor}", "{short}", "{digits}"))
-    newest = "" if of_torch else "  # the newest: name the release for your torch"
-    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {install.format_map(places)}{newest}"
-
-
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
     """The build for the CUDA of the target, else the one of each CUDA."""
     variant = variant or missing.log.variant or missing.target_variant
@@ -413,90 +309,3 @@ def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tup
         there = ", ".join(package.cuda)
         return (f"pip install -U {what}  # {example}: put in the CUDA of torch, or the next below ({there})",)
     return tuple(f"CUDA {each.removeprefix('cu')}: pip install -U {what}" for each, what in package.cuda.items())
-
-
-def _for_any(package: Package, missing: MissingName, variant: str | None, oldest: str) -> tuple[str, ...]:
-    """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
-    example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
-    entries = tuple(_possible_entries(package, missing, oldest))
-    if _other_string(missing).get("abi") == "FALSE":
-        # No torch of 2.7 or later has the old std::string.
-        entries = tuple(each for each in entries if (versions.order(each[1]) or ()) < _ONLY_NEW_STRING)
-    of_variant = [each for each in entries if variant in each[2]]
-    if variant is None and any(missing.log.variant in known for _row, _torch, known in entries):
-        return _for_any(package, missing, missing.log.variant, oldest)
-    for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
-        of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
-        if package.fetches_wheel:
-            return _fetched(package, wheels, missing, oldest)
-        places = fill_places(wheels, package, torch, of_example)
-        python = missing.loading_python
-        tag = "cp312" if python is None else python_tag(str(python))
-        places |= {
-            "python": tag,
-            "py": tag.replace("cp", "py"),
-            "platform": platform_of(missing),
-            **_other_string(missing),
-        }
-        example = wheels.install.format_map(places)
-        how = PIP_WITH_TORCH if wheels.with_torch else PIP
-        of_variant_too = any(place in wheels.install for place in ("{variant}", "{major}"))
-        what = "torch and CUDA" if of_variant_too and variant != of_example else "torch"
-        label = f"{places['torch']}+{of_example}" if of_variant_too else places["torch"]
-        notes = [f"for torch {label}: replace with your {what}"]
-        others = [
-            f"{entry_of_release(row.releases, each)} for {versions.minor(each)}"
-            for row, each, _known in entries
-            if row.install == wheels.install and each != torch
-        ]
-        others = [each for each in others if not each.startswith(f"{places['release']} ")]
-        if wheels.releases and others:
-            notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")
-        return (f"{how} {example}  # {'; '.join(notes)}",)
-    return (_upgrade(package),) if package.upgrade and not missing.exported_in else ()
-
-
-def _other_string(missing: MissingName) -> dict[str, str]:
-    """The std::string of an unknown torch that lacks the symbol because of it; empty if that is not so."""
-    abi = string_abi(missing.name) if missing.target is None and missing.is_torch_name else None
-    return {} if abi is None else {"abi": "FALSE" if abi == "new" else "TRUE"}
-
-
-def _possible_entries(
-    package: Package, missing: MissingName, oldest: str
-) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:
-    """Each row of wheels with a release of torch that may be the installed one, and the variants, newest first."""
-    for wheels in rows_of(package, missing):
-        for torch, known in wheels.variants.items() if is_for_python(wheels, missing) else ():
-            release = next((each for each in wheels.releases if each.startswith(f"{torch}.")), patch_release(torch))
-            if _may_be_installed(release, missing, oldest):
-                yield wheels, release, known
-
-
-def _may_be_installed(torch: str, missing: MissingName, oldest: str) -> bool:
-    """Whether an unknown torch that lacks the symbol, and is not older than another, may be this release."""
-    if (versions.order(torch) or ()) < (versions.order(oldest) or ()):
-        return False
-    exported = missing.exported_in if missing.is_torch_name else None
-    return (not exported or not exported.contains(torch)) and is_installable(torch, missing)
-
-
-def _fetched(package: Package, wheels: Wheels, missing: MissingName, oldest: str) -> tuple[str, ...]:
-    """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
-    possible = {
-        torch: each
-        for torch, each in wheels.releases.items()
-        if _may_be_installed(patch_release(torch), missing, oldest)
-    }
-    newest, *older = dict.fromkeys(possible.values())
-    ways = [f"{BUILD} {package.name}=={newest}"]
-    for release in (newest, *older):
-        torches = [torch for torch, each in possible.items() if each == release]
-        span = torches[-1] if len(torches) == 1 else f"{torches[-1]}-{torches[0]}"
-        line = f"{BUILD} {package.name}=={release}  # for torch {span}: installs the published wheel"
-        ways = [line] if release == newest else [*ways, line]
-    return tuple(ways)
-
-
-def _upgrade(package: Package) -> str:
-    return f"pip install --upgrade {package.name}"

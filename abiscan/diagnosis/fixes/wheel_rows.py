@@ -246,3 +246,8 @@ def platform_of(missing: MissingName) -> str:
     if "aarch64" in path:
         return "linux_aarch64"
     return missing.environment.platform or f"linux_{missing.knowledge.machine}"
+
+
+def upgrade(package: Package) -> str:
+    """The command that installs its newest release."""
+    return f"pip install --upgrade {package.name}"
