@@ -173,8 +173,6 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
 def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
     """Arguments for the newest torch that all packages which need one load on, or for a torch that cannot be imported;
     None if there is none."""
-    if inspected.source_build is not None:
-        return None  # pip would put a release in its place
     if inspected.torch is not None:
         return inspected.repair or None
     candidates = inspected.installable

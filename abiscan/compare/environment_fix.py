@@ -39,7 +39,7 @@ from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import needs_gpu_build
 from abiscan.ownership.names import owner_of_library
-from abiscan.wheel.requirement_lines import normal_name
+from abiscan.wheel.requirement_lines import normal_name, required_name
 from abiscan.wheel.tags import torch_allowed, torch_requirements
 
 
@@ -120,7 +120,8 @@ def _fix(
     conflicts: tuple[FixConflict, ...],
 ) -> EnvironmentFix:
     installs = [PipInstall.parse(candidate.arguments)] if candidate.arguments else []
-    replaced = [] if not candidate.arguments or inspected.torch is None else ["torch"]
+    of_torch = any(name == "torch" for each in installs for name in map(required_name, each.requirements))
+    replaced = ["torch"] if of_torch and inspected.torch is not None else []
     for package in inspected.packages:
         choice = choices[package.name]
         if not choice.loads:

@@ -11,13 +11,14 @@ from abiscan.compare.file_outcome import FileOutcome
 from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
 from abiscan.inputs.distributions import Distribution
+from abiscan.loader.search import searched_folders
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.model.loading import LoaderStop, StopKind
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.ownership.vendors import library_stem
 from abiscan.releases.pythons import installable
-from abiscan.releases.torch_indexes import index_of_label
+from abiscan.releases.torch_indexes import index_of_version
 from abiscan.wheel.requirement_lines import normal_name, required_name
 
 # Libraries that a process should load once, by kind. All OpenMP runtimes are of one kind
@@ -72,36 +73,47 @@ def failing_torch(
     *,
     stop: LoaderStop | None = None,
     strangers: Sequence[str] = (),
+    absent: Mapping[str, str] = {},
 ) -> Iterator[Problem]:
-    """The torch cannot be imported; `failure` is the loader's error, `strangers` are libraries that are loaded in place
-    of others. No command installs a source build, or a newer system."""
+    """The torch cannot be imported. No command installs a source build, or a newer system.
+
+    Args:
+        failure: the loader's error.
+        strangers: libraries that are loaded in place of others.
+        absent: what `absent_requirements` returns.
+    """
     if failure is None:
         return
-    release, _, label = version.partition("+")
-    index = index_of_label(label)
+    index = index_of_version(version)
     # pip keeps a torch of that release, whatever it lacks.
-    command = f"{pip} --force-reinstall torch=={release}{f' --index-url {index}' if index else ''}"
+    command = f"{pip} --force-reinstall torch=={version.partition('+')[0]}{f' --index-url {index}' if index else ''}"
     if strangers:
         command = "unset LD_LIBRARY_PATH LD_PRELOAD"
     elif stop is not None and stop.kind is StopKind.MODULE_NOT_FOUND:
-        command = f"{pip} {stop.detail}"
+        # pip keeps an installed package, even without its modules.
+        lacks = normal_name(stop.detail) in map(normal_name, absent)
+        command = f"{pip} {' '.join(absent.values()) if lacks else f'--force-reinstall {stop.detail}'}"
     elif source_build is not None or (stop is not None and stop.kind is StopKind.VERSION_NOT_FOUND):
         command = ""
     yield Problem(ProblemKind.TORCH_FAILS, failure, command)
 
 
-def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:
-    """Requirements of torch that are not installed: `import torch` may fail. CUDA libraries are left to the loader
-    prediction, because torch requires them on some systems only."""
+def absent_requirements(packages: Iterable[Distribution]) -> dict[str, str]:
+    """Packages that the torch of the environment requires on every system and that it does not have: name ->
+    requirement for a shell."""
     names = {normal_name(package.name) for package in packages}
     torch = next((package for package in packages if normal_name(package.name) == "torch"), None)
     lines = () if torch is None else torch.requires_dist
     wanted = {name: line for line in lines if ";" not in line and (name := required_name(line)) is not None}
-    absent = [name for name in wanted if name not in names]
+    return {name: shlex.quote(_pinned(name, line)) for name, line in wanted.items() if normal_name(name) not in names}
+
+
+def missing_requirements(absent: Mapping[str, str], version: str, pip: str) -> Iterator[Problem]:
+    """Requirements of torch that are not installed: `import torch` may fail. CUDA libraries are left to the loader
+    prediction, because torch requires them on some systems only."""
     if absent:
         text = f"torch {version} requires {', '.join(absent)}, not installed here: `import torch` may fail"
-        what = (shlex.quote(_pinned(name, wanted[name])) for name in absent)
-        yield Problem(ProblemKind.MISSING_REQUIREMENTS, text, f"{pip} {' '.join(what)}")
+        yield Problem(ProblemKind.MISSING_REQUIREMENTS, text, f"{pip} {' '.join(absent.values())}")
 
 
 def _pinned(name: str, line: str) -> str:
@@ -163,7 +175,7 @@ def shadowed(
                 found = library.found
                 if own is None or found is None or os.path.realpath(found) == os.path.realpath(own):
                     continue
-                if os.path.realpath(os.path.dirname(found).partition("/glibc-hwcaps/")[0]) in directories:
+                if not directories.isdisjoint(map(os.path.realpath, searched_folders(found))):
                     told.setdefault(f"{found}, and not {own}", []).append(name)
     for words, names in told.items():
         who = ", ".join(dict.fromkeys(names))

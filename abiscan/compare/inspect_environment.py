@@ -11,6 +11,7 @@ from abiscan.analysis.installed_packages import scan_packages
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.compare.environment import InspectedEnvironment
 from abiscan.compare.environment_problems import (
+    absent_requirements,
     failing_torch,
     missing_requirements,
     no_wheels,
@@ -64,7 +65,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     version, pip = environment.version, pip_command(environment, every)
     problems: list[Problem] = []
     if installed is not None:
-        loader = context.loader
+        loader, absent = context.loader, absent_requirements(every)
         problems += failing_torch(
             loader.torch_failure,
             installed.version,
@@ -72,8 +73,9 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
             source_build,
             stop=loader.torch_stop,
             strangers=loader.strangers,
+            absent=absent,
         )
-        problems += missing_requirements(every, installed.version, pip)
+        problems += missing_requirements(absent, installed.version, pip)
     problems += torch_problems(environment, every, None if installed is None else installed.version)
     problems += several_runtimes(native)
     problems += shadowed(options.settings.library_path, native, now)

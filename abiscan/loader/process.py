@@ -28,7 +28,7 @@ from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Scope
 from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
-from abiscan.loader.search import LoaderSettings, Search, resolve_origin
+from abiscan.loader.search import LoaderSettings, Search, resolve_origin, searched_folders
 from abiscan.loader.tls import StaticTls
 from abiscan.model.loading import TORCH_FAILS, LoaderStop, StopKind
 
@@ -241,7 +241,7 @@ class ProcessBuilder:
         found = self._replacements(process, torch)
         if stop.kind is StopKind.VERSION_NOT_FOUND:
             found.insert(0, stop.object)
-        folders = {self._real(os.path.dirname(name).partition("/glibc-hwcaps/")[0]) for name in found}
+        folders = {self._real(folder) for name in found for folder in searched_folders(name)}
         searched = [each for each in re.split("[:;]", self._settings.library_path or "") if each]
         kept = [each for each in searched if self._real(each) not in folders]
         if not found or (kept == searched and not self._settings.preload):

@@ -252,6 +252,12 @@ def resolve_origin(path: str, cwd: str) -> str:
     return os.path.dirname(full.rstrip("/")) if "/" in full.lstrip("/") else "/"
 
 
+def searched_folders(path: str) -> tuple[str, str]:
+    """Folders that a search may have in its list if it finds this file: its own, and the one with `glibc-hwcaps`."""
+    folder = os.path.dirname(path)
+    return folder, folder.partition("/glibc-hwcaps/")[0]
+
+
 # The longest name counts, so $ORIGINAL is not a token; braces must close.
 _TOKEN = r"\$(?:\{(ORIGIN|PLATFORM|LIB)\}|(ORIGIN|PLATFORM|LIB)(?![A-Za-z0-9_]))"
 

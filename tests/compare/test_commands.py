@@ -480,7 +480,7 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
     level = tmp_path / "caps" / "glibc-hwcaps" / "x86-64-v2"
     level.mkdir(parents=True)
     shutil.copy(other / "libdep.so.1", level)
-    for path in ("", str(other), str(tmp_path / "caps")):
+    for path in ("", str(other), str(tmp_path / "caps"), str(level)):
         python = [sys.executable, "-c", code, folder / "user.so"]
         real = subprocess.run(
             python, env={**os.environ, "LD_LIBRARY_PATH": path}, capture_output=True, text=True, check=True

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from abiscan.compare.environment import InspectedEnvironment, environment_report
 from abiscan.compare.environment_fix import environment_fix
-from abiscan.compare.environment_problems import failing_torch, missing_requirements
+from abiscan.compare.environment_problems import absent_requirements, failing_torch, missing_requirements
 from abiscan.compare.file_outcome import FileOutcome
 from abiscan.model.environment_report import Action, PackageState, Problem, ProblemKind
 from abiscan.model.loading import LoaderStop, NeededLibrary, StopKind
@@ -77,7 +77,9 @@ def test_a_source_build_is_never_replaced_and_its_packages_are_built(version: st
     assert fix.conflicts[0].command == row.command
     problems = [
         *failing_torch("libc10.so", version, "pip install", torch),
-        *missing_requirements((distribution("torch", "filelock", "sympy>=1.13.3"),), version, "pip install"),
+        *missing_requirements(
+            absent_requirements((distribution("torch", "filelock", "sympy>=1.13.3"),)), version, "pip install"
+        ),
     ]
     assert [each.command for each in problems] == ["", "pip install filelock 'sympy>=1.13.3'"]
 
@@ -105,6 +107,34 @@ def test_a_torch_that_cannot_be_imported_is_installed_if_that_helps(
     (row,) = environment_report(inspected(LOADS, problems=(problem,))).packages
     expected = (Action.INSTALL, command) if command.startswith("pip") else (Action.CHECK, "")
     assert (row.action, row.command) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "index"),
+    [
+        ("2.14.0.dev20260101+cu128", " --index-url https://download.pytorch.org/whl/nightly/cu128"),
+        ("2.13.0+cpu.cxx11.abi", ""),
+    ],
+)
+def test_a_torch_is_installed_again_from_its_index(version: str, index: str) -> None:
+    (problem,) = failing_torch("it fails", version, "pip install", None)
+    assert problem.command == f"pip install --force-reinstall torch=={version.partition('+')[0]}{index}"
+
+
+@pytest.mark.parametrize(
+    ("absent", "arguments"),
+    [
+        ({"sympy": "'sympy>=1.13.3'", "typing-extensions": "typing-extensions"}, "'sympy>=1.13.3' typing-extensions"),
+        ({"sympy": "sympy"}, "--force-reinstall typing_extensions"),
+    ],
+)
+def test_what_torch_requires_is_installed_at_once(absent: dict[str, str], arguments: str) -> None:
+    """`import torch` names the first module only."""
+    stop = LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail="typing_extensions")
+    (problem,) = failing_torch("it fails", "2.13.0+cpu", "pip install", None, stop=stop, absent=absent)
+    assert problem.command == f"pip install {arguments}"
+    fix = environment_fix(inspected(LOADS, problems=(problem,)))
+    assert (fix.command, fix.replaced) == (f"pip install {arguments}", ())
 
 
 @pytest.mark.parametrize(

@@ -186,10 +186,10 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
 
 def _index_of_torch(record: FileRecord) -> str | None:
     """The package index of the installed torch; None if its version has no label of one."""
-    from abiscan.releases.torch_indexes import index_of_label
+    from abiscan.releases.torch_indexes import index_of_version
 
     installed = record.context.target.run_torch(record.facts.machine).installed
-    return None if installed is None else index_of_label(installed.version.partition("+")[2])
+    return None if installed is None else index_of_version(installed.version)
 
 
 def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Finding]) -> tuple[WhatIf, ...]:
