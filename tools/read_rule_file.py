@@ -27,6 +27,7 @@ SYMBOL_FIELDS = frozenset(
         "exported_in",
         "exports",
         "status",
+        "scope_fix",
         "target",
         "provider",
         "rewrites",

@@ -49,7 +49,13 @@ class TarReader:
             self._forward.drain()
         except (tarfile.TarError, ValueError, OverflowError) as error:
             damage = f"damaged tar archive: {error}"
-            if count == 0 and self._forward.compressed and isinstance(error, tarfile.ReadError):
+            # Of an empty file, nothing was read.
+            if (
+                count == 0
+                and self._forward.compressed
+                and self._forward.tell()
+                and isinstance(error, tarfile.ReadError)
+            ):
                 damage = "compressed, but not a tar archive: decompress it and check the file"
             raise UnreadableFile(self._display, damage) from error
 
@@ -138,7 +144,7 @@ class _Forward:
     def read(self, size: int) -> bytes:
         """Read for tarfile, which reads only headers."""
         if size > _MAX_HEADER:
-            raise tarfile.ReadError(f"a header of {size} bytes")
+            raise ValueError(f"a header of {size} bytes")
         return self.take(size)
 
     def close(self) -> None:

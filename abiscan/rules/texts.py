@@ -43,13 +43,24 @@ def status_text(imported: CheckedImport, subject: RuleSubject) -> str:
     if imported.status is Status.WEAK:
         return "weak, so it may stay unresolved"
     if imported.status is Status.UNREACHABLE:
-        if imported.provider in [needed.rpartition("/")[2] for needed in subject.facts.needed]:
-            return f"exported by another copy of {imported.provider} than the one that is loaded"
-        return f"exported by {imported.provider or 'a library'}, which is not a needed library of the file"
+        return _out_of_scope(imported, subject)[0]
     if imported.status is Status.UNDECIDED:
         known = subject.target is not None
         return f"not checked: {'a needed library was not found' if known else 'no exports of its torch are known'}"
     return f"{target_text(subject)} does not export it"
+
+
+def _out_of_scope(imported: CheckedImport, subject: RuleSubject) -> tuple[str, str]:
+    """Why the library that exports an unreachable import does not resolve it, and the fix."""
+    provider, library = imported.provider or "a library", imported.symbol.library
+    if library is not None:
+        why = f"exported by {provider}, but the file imports it from {library.rpartition('/')[2]}"
+        return why, f"Rebuild the extension against {target_text(subject)}"
+    if provider in [needed.rpartition("/")[2] for needed in subject.facts.needed]:
+        why = f"exported by another copy of {provider} than the one that is loaded"
+        return why, f"Remove the copy of {provider} that the loader finds first"
+    why = f"exported by {provider}, which is not a needed library of the file"
+    return why, f"Link the extension with {provider}"
 
 
 def readable(name: CxxName | None, imported: CheckedImport) -> str:
@@ -119,6 +130,7 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
         "type": written_type(element, file_format) if element is not None else "T",
         "type_code": code or "",
         "status": status_text(imported, subject),
+        "scope_fix": _out_of_scope(imported, subject)[1],
         "target": target,
         "provider": imported.provider or "no library in scope",
         "module": subject.module,

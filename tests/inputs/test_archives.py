@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import gzip
 import importlib.util
+import io
 import json
 import pickle
 import sys
+import tarfile
 import weakref
 import zipfile
 from pathlib import Path
@@ -279,11 +281,29 @@ def test_an_archive_without_shared_objects(tmp_path: Path, content: bytes) -> No
     assert error.message == "no shared object in this archive"
 
 
-def test_a_compressed_file_without_a_tar(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(GOOD))
+def _tar_with_large_header() -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.so")
+        member.pax_headers = {"comment": "c" * (2 << 20)}
+        archive.addfile(member)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (GOOD, "compressed, but not a tar archive: decompress it and check the file"),
+        (b"", "damaged tar archive: empty file"),
+        (_tar_with_large_header(), "damaged tar archive: a header of 2097664 bytes"),
+    ],
+    ids=["a file", "nothing", "a tar"],
+)
+def test_a_compressed_file_without_a_tar(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(content))
     found, (error,), _ = all_of("a.gz", cwd=tmp_path)
     assert not found
-    assert error.message == "compressed, but not a tar archive: decompress it and check the file"
+    assert error.message == message
 
 
 def test_artifacts_can_be_sent_to_another_process(tmp_path: Path) -> None:

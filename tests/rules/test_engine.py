@@ -297,6 +297,42 @@ def test_no_hostile_name_is_in_a_command(name: str) -> None:
     assert "abiscan explain _ZN2at1fEv" in plain.fix
 
 
+@pytest.mark.parametrize(
+    ("library", "needed", "message", "fix"),
+    [
+        # Windows and macOS: the file needs both.
+        (
+            "@rpath/libtorch_cpu.dylib",
+            ("@rpath/libc10.dylib", "@rpath/libtorch_cpu.dylib"),
+            "exported by libc10.dylib, but the file imports it from libtorch_cpu.dylib",
+            "Rebuild the extension against torch 2.13.0+cpu",
+        ),
+        (
+            None,
+            ("libc10.dylib",),
+            "exported by another copy of libc10.dylib than the one that is loaded",
+            "Remove the copy of libc10.dylib that the loader finds first",
+        ),
+        (
+            None,
+            (),
+            "exported by libc10.dylib, which is not a needed library of the file",
+            "Link the extension with libc10.dylib",
+        ),
+    ],
+)
+def test_why_an_exported_import_is_not_resolved(
+    library: str | None, needed: tuple[str, ...], message: str, fix: str
+) -> None:
+    there = bound("c10_f", status=Status.UNREACHABLE)
+    there = replace(there, symbol=replace(there.symbol, library=library), provider="libc10.dylib")
+    about = subject(there)
+    about = replace(about, facts=replace(about.facts, needed=needed), target=CPU_TORCH)
+    (finding,) = run([rule("unreachable-import")], about)
+    assert finding.message == f"undefined symbol `c10_f`: {message}"
+    assert finding.fix == fix
+
+
 def _naming(fields: frozenset[str]) -> dict[str, str]:
     """Templates with every field."""
     return dict.fromkeys(("message", "fix"), " ".join(f"{{{field}}}" for field in sorted(fields)))
