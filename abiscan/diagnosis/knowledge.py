@@ -56,6 +56,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         labelled: whether a text or the caller names the target's variant too (`2.5.1+cu121`).
         releases: the history of every exported symbol.
         environment: the machine and the interpreter; None for a text.
+        lacks_cuda_on: the releases of which the known build has another CUDA than the file, and its symbols.
         loads_on: the releases that export all torch symbols of the file, if known. Advice to install another torch must
             name these; releases for a single symbol would lead to the next missing one.
         no_variant_loads: no known build of the target's version loads the file, so another variant of it is no fix.
@@ -77,6 +78,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     environment: Environment | None = None
     machine: str = "x86_64"
     loads_on: ReleaseRanges | None = None
+    lacks_cuda_on: ReleaseRanges = ReleaseRanges()
     no_variant_loads: bool = False
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""

@@ -51,6 +51,16 @@ def test_a_fix_for_windows_has_no_comment_behind_a_command() -> None:
         assert not any(line.startswith("pip ") and "  # " in line for line in cause.fix.splitlines())
 
 
+def test_a_release_that_lacks_only_the_cuda_of_the_file_is_installed_with_it() -> None:
+    """Of fussim 0.3.15, `_cuda_cu118`: its symbols are those of 2.7, and the index has that release for CUDA 12.6."""
+    file = SharedObject("x.so", 1, "x86_64", 64, None, ("libcudart.so.11.0",), None, None, None, (), (), (), ())
+    lacking = ReleaseRanges((("2.7.0", "2.7.1"),))
+    knowledge = Knowledge(releases=open_index(), loads_on=ReleaseRanges(), lacks_cuda_on=lacking)
+    missing = MissingName(Reference("_ZN3c104cuda9SetDeviceEa"), knowledge, ReferringFile("x.so", file, "x"))
+    expected = "pip install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu118"
+    assert install_torch(missing, ReleaseRanges()) == expected
+
+
 @pytest.mark.parametrize(
     ("needed", "expected"),
     [

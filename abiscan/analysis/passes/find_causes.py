@@ -40,6 +40,7 @@ def find_causes(record: FileRecord) -> None:
             known,
             target_is_assumed=target.of_file.part.source is TargetSource.NEWEST_KNOWN,
             loads_on=_installable_releases(record),
+            lacks_cuda_on=_releases_for_other_cuda(record),
             no_variant_loads=matrix is not None and torch is not None and _fails_on(matrix, torch.target.version),
             strangers=record.loader.strangers,
             pythons=target.pythons or target.possible,
@@ -61,23 +62,13 @@ def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
     """The releases that a fix may advise to install; None if unknown. On each of them the file loads, no layout is
     known to differ (if there is a choice, none may differ), its CUDA is the shipped one, there are wheels for its
     Python, and its package admits it. If some also resolve the other files of the package, only those."""
-    matrix, torch = record.matrix, record.torch
+    matrix = record.matrix
     if matrix is None or matrix.unknown:
         # If no release exports all recorded names, none exports all names.
         return ReleaseRanges() if matrix is not None and not matrix.exporting else None
-    declared = record.target.declared
     verdicts = record.outcomes or ()
     known = tuple(dict.fromkeys(each.torch for each in verdicts))
-    python = record.context.options.environment.version if record.context.options.environment is not None else None
-    pythons = [each.oldest for each in declared.pythons if not each.later]
-    if not pythons and python is not None and torch is not None and torch.installed:
-        pythons = [python]
-    fitting = {
-        release
-        for release in (known if not pythons else {each for python in pythons for each in installable(known, python)})
-        if declared.torch is None or declared.torch.admits_release(release)
-    }
-    fitting.intersection_update(each.torch for each in verdicts if each.fits)
+    fitting = _admitted_releases(record, known).intersection(each.torch for each in verdicts if each.fits)
     named = fitting
     if fitting and not record.is_alone:
         from abiscan.analysis.package_members import exported_to_all
@@ -86,3 +77,25 @@ def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
         named = fitting.intersection(of_all) or fitting
     best = best_releases((each.torch, each.state) for each in verdicts if each.torch in named)
     return ReleaseRanges.of_known(known, best.__contains__)
+
+
+def _releases_for_other_cuda(record: FileRecord) -> ReleaseRanges:
+    """The admitted releases that lack only the CUDA of the file: another build of them may have it."""
+    verdicts = record.outcomes or ()
+    known = tuple(dict.fromkeys(each.torch for each in verdicts))
+    lacking = {each.torch for each in verdicts if each.state is ReleaseState.OTHER_CUDA}
+    return ReleaseRanges.of_known(known, _admitted_releases(record, known).intersection(lacking).__contains__)
+
+
+def _admitted_releases(record: FileRecord, known: tuple[str, ...]) -> set[str]:
+    """The known releases that the package admits, with wheels for its Python."""
+    declared, torch = record.target.declared, record.torch
+    python = record.context.options.environment.version if record.context.options.environment is not None else None
+    pythons = [each.oldest for each in declared.pythons if not each.later]
+    if not pythons and python is not None and torch is not None and torch.installed:
+        pythons = [python]
+    return {
+        release
+        for release in (known if not pythons else {each for python in pythons for each in installable(known, python)})
+        if declared.torch is None or declared.torch.admits_release(release)
+    }

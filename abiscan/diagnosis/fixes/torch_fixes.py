@@ -38,6 +38,9 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
         return f"Install torch{which}: {torch_commands.WHEELS_FOR_JETSON}"
     if missing.knowledge.loads_on is not None:
         ranges = missing.knowledge.loads_on
+    others = missing.knowledge.lacks_cuda_on
+    if not ranges and others and (of_file := _cuda_of_file(missing)):
+        return _newest_for_cuda(of_file, missing, others)
     if not ranges or (missing.knowledge.target_from_source and missing.file.facts is None):
         return None  # of a text: it would replace the torch that was built
     if missing.file.facts is None:
