@@ -4,6 +4,7 @@ linked."""
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_namespace
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
@@ -35,6 +36,9 @@ _COMMON = frozenset(
 _OF_FFI = r"(?:^|/)_ext/(?:[\w-]+/)*_\w+\.so$"
 _CPU_FILE = r"(?:^|[_.-])cpu(?:[_.-]|$)"
 _LINKED_BINARY = "__cudaRegisterLinkedBinary_"
+
+
+_OF_MKL: Final = "libmkl_"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -72,6 +76,12 @@ def causes(missing: MissingName) -> Candidates:
     if vendor is not None and vendor.owner is Owner.HIP:
         file, path = missing.file.file_name, missing.file.path
         yield from row_causes("library-of-rocm-lacks-part", missing, symbol=missing.shown, file=file, path=path)
+        return
+    if vendor is not None or (missing.file.facts is None and missing.file.base_name.startswith(_OF_MKL)):
+        file, path, of_sycl = missing.file.file_name, missing.file.path, missing.namespace == "sycl"
+        yield from row_causes(
+            "library-of-vendor-lacks-part", missing, symbol=missing.shown, file=file, path=path, of_sycl=of_sycl
+        )
         return
     yield from _cxx_name(missing)
 

@@ -300,10 +300,13 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         flags = f"{vendor.library}.lib"
         if vendor.cuda:
             flags += ' with /LIBPATH:"%CUDA_PATH%\\lib\\x64"'
+    # torch links a BLAS, or has its own: one that takes it from the system found another, or none.
+    of_system = missing.file.is_torch_itself and vendor.library in _BLAS and missing.file.facts is None
     yield from row_causes(
         "vendor-library-not-linked",
         missing,
         score=score,
+        form="system-blas" if of_system else "",
         commands={"flags": flags},
         owner_text=_owner_text(missing, vendor),
         needed=", ".join(missing.file.needed),

@@ -35,6 +35,7 @@ def row_causes(
     *,
     evidence: Iterable[str] = (),
     score: float | None = None,
+    form: str = "",
     commands: Mapping[str, str] | None = None,
     **values: str | bool,
 ) -> Candidates:
@@ -44,6 +45,7 @@ def row_causes(
         row: its id.
         evidence: sentences before those of the row.
         score: in place of that of the row.
+        form: the same.
         commands: values that are safe in a command.
         values: further values for its places, and whether conditions hold; an empty one is absent.
     """
@@ -55,5 +57,8 @@ def row_causes(
     given = PlaceValues(texts, missing, NAME_FACTS, commands)
     for candidate in fill_causes(_row(row).cause, given):
         yield msgspec.structs.replace(
-            candidate, evidence=(*evidence, *candidate.evidence), score=candidate.score if score is None else score
+            candidate,
+            evidence=(*evidence, *candidate.evidence),
+            score=candidate.score if score is None else score,
+            form=form or candidate.form,
         )
