@@ -46,7 +46,7 @@ def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, 
             answered.setdefault(_key(each, subject), (each, subject))
     pairs = _without_ends_of_builds(list(answered.values()))
     if is_as_printed:
-        pairs = _warnings_behind_errors(pairs, found, question.read.text)
+        pairs = _warnings_behind_errors(pairs, question.read.text)
     # A missing operator is a consequence of the missing symbol, because its library did not load.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for _, subject in pairs)
     return tuple(
@@ -134,28 +134,25 @@ def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tupl
     ]
 
 
-def _warnings_behind_errors(
-    pairs: list[tuple[_Found, Subject]], found: Sequence[_Found], text: str
-) -> list[tuple[_Found, Subject]]:
-    """A warning, which programs print and go on, behind the errors that have a reason of their own; before another
-    error with medium confidence at most: it may be the reason, or not."""
-    places = [each.position for each, _ in pairs if is_warning(text, each.position)]
+def _warnings_behind_errors(pairs: list[tuple[_Found, Subject]], text: str) -> list[tuple[_Found, Subject]]:
+    """A library that a program warns of and does without, or a check of CMake, behind the errors that have a reason of
+    their own; before another error with medium confidence at most: it may be the reason, or not."""
+    places = [each.position for each, _ in pairs if is_warning(text, each.position, checks=not _is_library(each))]
     error = last_error(text, min(places)) if places else -1
-    stated = {
-        each.answer.id for each in found if isinstance(each, FoundMessage) and not is_warning(text, each.position)
-    }
-    warns = [
-        each.position in places
-        and each.position < error
-        and not (isinstance(each, FoundMessage) and each.answer.id in stated)
-        for each, _ in pairs
-    ]
-    if not any(warns):
+    warned = [each.position in places and each.position < error for each, _ in pairs]
+    if not any(warned):
         return pairs
-    of_errors = [pair for pair, warning in zip(pairs, warns, strict=True) if not warning]
-    of_warnings = [(each, unsure(subject)) for (each, subject), warning in zip(pairs, warns, strict=True) if warning]
-    explained = any(subject.causes and subject.causes[0].confidence is Confidence.HIGH for _, subject in of_errors)
-    return [*of_errors, *of_warnings] if explained else [*of_warnings, *of_errors]
+    rated = [
+        (each, unsure(subject) if warns else subject) for (each, subject), warns in zip(pairs, warned, strict=True)
+    ]
+    errors = [pair for pair, warns in zip(rated, warned, strict=True) if not warns]
+    if any(subject.causes and subject.causes[0].confidence is Confidence.HIGH for _, subject in errors):
+        return [*errors, *(pair for pair, warns in zip(rated, warned, strict=True) if warns)]
+    return rated
+
+
+def _is_library(found: _Found) -> bool:
+    return isinstance(found, LibrarySubject)
 
 
 def unsure(subject: Subject) -> Subject:

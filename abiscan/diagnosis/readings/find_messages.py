@@ -37,9 +37,10 @@ _SHORTEST = 4
 _RAISED = re.compile(r"\A(?:\S{1,40} )?(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure): ")
 _WARNS = re.compile(r"(?i)\bwarn(?:ing)?\b|library load error|\bINFO\b|\bDEBUG\b")
 _OPTIONAL = re.compile(r"(?i)\b(?:bitsandbytes|xformers|triton|flash[-_]attn|apex|deepspeed|onnxruntime|torchao)\b")
-# What a line of a warning, or of a check of CMake, begins with; the lines of errors of any program.
+# What a line of a check of CMake, or of a warning, begins with; the lines of errors of any program.
+_BEGINS_CHECK = re.compile(r"\A\s{0,16}-- ")
 _BEGINS_WARNING = re.compile(
-    r"\A\s{0,16}-- |(?i:\bwarn(?:ing)?\b)|\w{1,40}Warning\b|\bINFO\b|\bDEBUG\b"
+    r"(?i:\bwarn(?:ing)?\b)|\w{1,40}Warning\b|\bINFO\b|\bDEBUG\b"
     r"|(?:\A|\s)W\d{0,4} \S{1,200}\.(?:cc|cpp|py):\d"
 )
 _ERROR = re.compile(
@@ -124,10 +125,10 @@ def _line_at(text: str, position: int) -> str:
     return text[begin : end if end >= 0 else position + _NEAR]
 
 
-def is_warning(text: str, position: int) -> bool:
-    """Whether the line of a message calls it a warning, or a check of CMake, before its words."""
+def is_warning(text: str, position: int, *, checks: bool) -> bool:
+    """Whether the line of a message calls it a warning before its words; or only, whether it is a check of CMake."""
     begin = max(text.rfind("\n", 0, position) + 1, position - _NEAR)
-    return _BEGINS_WARNING.search(text[begin:position]) is not None
+    return (_BEGINS_CHECK if checks else _BEGINS_WARNING).search(text[begin:position]) is not None
 
 
 def last_error(text: str, position: int) -> int:
