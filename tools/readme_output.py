@@ -11,7 +11,7 @@ SYMBOL = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_co
 COMMANDS = {
     "main-job": ("tests/fixtures/clang-const-data-ptr.so", ["tests/fixtures/clang-const-data-ptr.so"]),
     "explain": (
-        "explain < error.txt",
+        "explain --torch 2.13.0 < error.txt",
         ["explain", "--torch", "2.13.0", f"flashinfer_kernels.abi3.so: undefined symbol: {SYMBOL}"],
     ),
 }
