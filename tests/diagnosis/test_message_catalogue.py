@@ -183,7 +183,7 @@ def test_code_gives_the_values_of_its_row(row: CodeCauses) -> None:
     """Each call in the package names a row of the table and every value that the row declares."""
     assert _calls_by_row()[row.id]
     for call in _calls_by_row()[row.id]:
-        given = {keyword.arg for keyword in call.keywords} - {"evidence", "score", "commands"}
+        given = {keyword.arg for keyword in call.keywords} - {"evidence", "score", "form", "commands"}
         assert given == set(row.values)
     texts = [line for cause in row.cause for line in (*cause.evidence, *cause.fix)]
     named = {place[1] for line in texts for place in PLACE.finditer(line.text)}
