@@ -91,7 +91,7 @@ _AMD = tuple(
         (r"mi100", "gfx908"),
         (r"mi[56]0", "gfx906"),
         (r"mi25|vega(?:56|64)", "gfx900"),
-        (r"[45][789]0x?", "gfx803"),
+        (r"[45][789]0x?|(?:pro)?wx[2-57]1[05]0", "gfx803"),
     )
 )
 """Names of Radeon and Instinct GPUs without `Radeon`, `RX` and `Instinct`, and their targets (LLVM, AMDGPUUsage,

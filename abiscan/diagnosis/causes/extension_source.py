@@ -66,6 +66,11 @@ def causes(missing: MissingName) -> Candidates:
         if missing.name_kind in (NameKind.C, NameKind.MACHO) and missing.vendor is None:
             yield from _c_name(missing)
         return
+    if _is_of_sycl(missing.cxx) and not missing.reference.link_time:
+        yield from row_causes(
+            "symbol-of-sycl-runtime", missing, symbol=missing.shown, file=missing.file.file_name or "the file"
+        )
+        return
     if missing.file.is_torch_itself:
         return
     if missing.namespace in STANDARD_SCOPES:
@@ -84,6 +89,11 @@ def causes(missing: MissingName) -> Candidates:
         )
         return
     yield from _cxx_name(missing)
+
+
+def _is_of_sycl(cxx: CxxName) -> bool:
+    """Whether the name is in the namespace of the SYCL runtime, which the standard reserves; before 2022 `cl::sycl`."""
+    return cxx.scope[:2] in (("sycl", "_V1"), ("cl", "sycl"))
 
 
 def _cxx_name(missing: MissingName) -> Candidates:

@@ -212,7 +212,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
     if missing.file.facts is not None and missing.reference.status is Status.UNREACHABLE:
         score = 0.85
     elif missing.reference.link_time:
-        score = max(score, 0.64)
+        score = max(score, 0.78 if missing.log.torch_is_not_linked else 0.64)
     stem = safe((torch_stem(library) or library).removeprefix("lib"), "NAME")
     fix = f"Link it: {_flags(missing, stem)} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     if stem == "torch_cuda" and _may_be_split(missing):

@@ -30,6 +30,8 @@ _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx1
 _ANOTHER_BUILD = 0.725
 # After another release than the target's, which also lacks the counterpart.
 _OF_ANOTHER_RELEASE = 0.81
+# Functions without a std::string are missing, too.
+_BESIDE_UNLINKED = 0.6
 # A source build most likely has the new one.
 _OF_ITS_VERSION = 0.65
 
@@ -61,6 +63,8 @@ def causes(missing: MissingName) -> Candidates:
         else _elsewhere(missing, mine, counterparts[0], from_source=from_source)
     )
     abi, form = missing.knowledge.target_cxx11_abi, ""
+    if abi is None and missing.reference.link_time and missing.log.torch_is_not_linked:
+        score = min(score, _BESIDE_UNLINKED)
     if abi is not None:
         agrees = abi == (mine == "new")
         form = "other-build" if agrees else ""

@@ -145,6 +145,13 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
     return next((version for family, version in _RADEON if re.fullmatch(family, gpu)), None)
 
 
+def old_radeon(values: Values, missing: MissingName) -> str | None:
+    """The value `gpu`, else the GPU of AMD of the text, if it is so old that ROCm's libraries have no code for its
+    family: Polaris, Fiji and older ones."""
+    gpu = values.get("gpu") or missing.log.amd_gpu
+    return gpu if re.fullmatch(r"gfx[678]\d\d", gpu) else None
+
+
 def runs_hip(values: Values, _missing: MissingName) -> bool:
     """Whether the code is for HIP: the text shows HIP (value `hip`), and the value `gpu` is not NVIDIA's."""
     return "hip" in values and not values.get("gpu", "").startswith("sm_")

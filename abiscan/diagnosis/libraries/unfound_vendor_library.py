@@ -34,6 +34,9 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         # A name with a version is needed by a linked library, and belongs in its directory.
         yield from causes_at_link_time(name, vendor, missing)
         return
+    if missing.file.facts is None and re.fullmatch(_HASHED, name):
+        yield from row_causes("library-with-hash-missing", missing, library=name)
+        return
     here = missing.environment.libraries.get(name) or missing.log.library_files.get(name)
     evidence: list[str] = [_not_found(name, missing)]
     if here is not None:
@@ -115,6 +118,8 @@ def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple
     return (), fix
 
 
+# As auditwheel and the archives of libtorch name what they bundle: `libgomp-7c85b1e2.so.1`.
+_HASHED = r"lib[\w+.-]+-[0-9a-f]{8}\.so(?:\.\d+){0,4}"
 # Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
 _OPENCV = r"libopencv_\w+\.so\.(\d)(\d\d)$"
 # Major versions of the libraries of FFmpeg 4; one more in each later major release

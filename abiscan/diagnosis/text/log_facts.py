@@ -72,6 +72,7 @@ class LogFacts(Struct, frozen=True):
         keeps_source: whether the source of the extension is not to be changed.
 
         rejected_name: whether the text says that a demangler cannot read the symbol.
+        torch_is_not_linked: whether a link also misses functions of torch without a std::string, or links no torch.
         validity_asked: whether the text asks, or doubts, that the symbol is valid.
         exporting_release_asked: whether the text asks which release of torch exports a symbol.
     """
@@ -128,5 +129,6 @@ class LogFacts(Struct, frozen=True):
     keeps_source: bool = False
 
     rejected_name: bool = False
+    torch_is_not_linked: bool = False
     validity_asked: bool = False
     exporting_release_asked: bool = False
