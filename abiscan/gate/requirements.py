@@ -123,7 +123,11 @@ def require_torch(artifact: ArtifactReport, spec: str) -> Finding | str | None:
     if not _uses_torch(artifact):
         return None
     if artifact.releases is None:
-        why = "" if artifact.torch_build else f": no torch build for {artifact.machine} is known"
+        declared = (
+            None if artifact.target is None or artifact.target.takes_the_torch_of_the_run else artifact.target.torch
+        )
+        made_for = artifact.machine if declared is None else declared.value  # `ROCm 6`
+        why = "" if artifact.torch_build else f": no torch build for {made_for} is known"
         return f"{artifact.display}: not checked against torch {spec}{why}"
     accepted = parse_require_torch(spec)
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]

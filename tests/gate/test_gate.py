@@ -17,6 +17,7 @@ from abiscan.gate.requirements import GATE_RULES
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.provenance import Provenance
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report, Verdict
+from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource
 from abiscan.model.versions import ReleaseRanges
 from tests.report.samples import (
     CHECK_FAIL_OLD,
@@ -334,6 +335,20 @@ def test_every_build_in_the_range_must_load() -> None:
     assert "2.4.0+cpu, 2.4.1+cpu (old string ABI, 2 missing)" in finding.message
     assert finding.symbols == tuple(sorted((CHECK_FAIL_OLD, TENSOR_PTR)))
     assert "require-torch" in {rule.id for rule in report.rules}
+
+
+@pytest.mark.parametrize(
+    ("torch", "of"),
+    [
+        (TargetPart("none", TargetSource.NEWEST_KNOWN, "no torch build for x86_64 is known"), "x86_64"),
+        (TargetPart("ROCm 6", TargetSource.VERSION_LABEL, "1.0+pt29rocm64"), "ROCm 6"),
+    ],
+)
+def test_why_a_range_was_not_checked(torch: TargetPart, of: str) -> None:
+    artifact = an_artifact(an_import(TENSOR_PTR), verdict=ArtifactVerdict.UNDECIDED)
+    artifact = replace(artifact, releases=None, target=TargetEnvironment(torch))
+    notes = apply(a_report(artifact), Policy(require_torch=">=2.4")).notes
+    assert any(note.endswith(f"not checked against torch >=2.4: no torch build for {of} is known") for note in notes)
 
 
 def test_an_undecided_range_is_not_met() -> None:

@@ -12,7 +12,7 @@ from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import is_version
-from abiscan.model.words import shortened
+from abiscan.model.words import counted, shortened
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.torch_names import is_torch_library
@@ -116,7 +116,7 @@ def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Ite
     if of_python and record.target.possible:
         yield _unknown_python(record, of_python)
     elif of_python and record.loader.undecided:
-        yield f"not checked: {len(of_python)} symbols of Python: {record.loader.undecided}"
+        yield f"not checked: {counted(len(of_python), 'symbol')} of Python: {record.loader.undecided}"
     late = set(package.late_bound)
     if late:
         called = [each.demangled or each.name for each in record.imports if each.name in late]

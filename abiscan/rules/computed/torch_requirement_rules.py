@@ -88,8 +88,9 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
     allowed = torch_allowed(required, known, places)
     states = loading_states(users, covered) or {}
-    checked = all(m.torch_build is not None for m in wheel.members if m.verdict is ArtifactVerdict.UNDECIDED)
-    members = "all members" if checked else "all checked members"
+    undecided = (m for m in wheel.members if m.verdict is ArtifactVerdict.UNDECIDED)
+    unchecked = any(m.torch_build is None and m.provenance.torch_releases is None for m in undecided)
+    members = "all checked members" if unchecked else "all members"
     return _TorchUse(
         users, members, known, covered, has_alternatives, narrowest, applicable(required, places), allowed, states
     )
