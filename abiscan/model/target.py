@@ -105,8 +105,7 @@ class TargetEnvironment(Struct, frozen=True):
     @property
     def takes_the_torch_of_the_run(self) -> bool:
         """Whether the file declares no torch."""
-        source = None if self.torch is None else self.torch.source
-        return source in (TargetSource.COMMAND_LINE, TargetSource.ENVIRONMENT, TargetSource.NEWEST_KNOWN)
+        return self.torch is not None and self.torch.source in _TORCH_WORDS
 
     @property
     def torch_words(self) -> str:

@@ -180,6 +180,7 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
         beside=beside,
         torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
         index=_index_of_torch(record) if record.loader.torch_fails else None,
+        from_source=record.loader.torch_fails and record.context.knowledge(record.facts.machine).target_from_source,
     )
     yield from find_refusal(rule("loader-refuses"), subject)
 

@@ -22,6 +22,7 @@ _STRANGER = (
 _OLD_SYSTEM = "Use a system where {object} defines {version}, which {torch} requires"
 _MODULE = "`pip install {module}`, which torch requires"
 _TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}{index}`"
+_SOURCE_BUILD_FAILS = "Build torch again: it is built from source, and no package index has this build"
 _OF_TORCH = {StopKind.VERSION_NOT_FOUND: _OLD_SYSTEM, StopKind.MODULE_NOT_FOUND: _MODULE}
 # Templates over the fields of `LoaderStop`.
 _FIXES = {
@@ -56,6 +57,7 @@ class RefusalSubject(Struct, frozen=True):
         beside: needed libraries in the directory of the file.
         torch: the installed one as a requirement (`torch==2.8.0`).
         index: the index of its variant; pip would install another one from the default index.
+        from_source: whether it is built from source.
     """
 
     module: str
@@ -66,6 +68,7 @@ class RefusalSubject(Struct, frozen=True):
     beside: Collection[str] = ()
     torch: str = "torch"
     index: str | None = None
+    from_source: bool = False
 
 
 def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
@@ -91,7 +94,8 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
     fix = _DAMAGED.format(object=subject.path)
     if prediction.torch_fails:
         strangers = prediction.strangers
-        template = _STRANGER if strangers else _TORCH_FAILS if stop is None else _OF_TORCH.get(stop.kind, _TORCH_FAILS)
+        again = _SOURCE_BUILD_FAILS if subject.from_source else _TORCH_FAILS
+        template = _STRANGER if strangers else again if stop is None else _OF_TORCH.get(stop.kind, again)
         known = {} if stop is None else {"object": stop.object, "version": stop.version, "module": stop.detail}
         index = f" --index-url {subject.index}" if subject.index else ""
         fix = template.format(torch=subject.torch, index=index, stranger=next(iter(strangers), ""), **known)

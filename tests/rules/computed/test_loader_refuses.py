@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 from abiscan.rules import rule
@@ -55,3 +56,6 @@ def test_what_a_torch_that_cannot_be_imported_needs(stop: LoaderStop, strangers:
     subject = RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0", index="I")
     (finding,) = find_refusal(rule("loader-refuses"), subject)
     assert fix in finding.fix
+    (finding,) = find_refusal(rule("loader-refuses"), replace(subject, from_source=True))
+    assert finding.fix.startswith("Build torch again") or fix in finding.fix
+    assert "--force-reinstall" not in finding.fix
