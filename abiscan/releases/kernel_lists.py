@@ -11,6 +11,7 @@ import functools
 from collections.abc import Mapping
 
 from abiscan.data import read_table
+from abiscan.model.gpu_architecture import Runs, parse_architecture, runs_on
 from abiscan.model.versions import order
 from abiscan.releases.build import Build
 
@@ -20,6 +21,12 @@ TABLE = "kernel_lists.json"
 def kernel_list(build: Build) -> tuple[str, ...] | None:
     """`sm_75`, `compute_90`, ... of a build; None if unknown, as for builds of the user's index."""
     return None if build.user else _table().get(build.key)
+
+
+def has_code(key: str, gpu: str) -> bool | None:
+    """Whether a build (`2.8.0+cu128-x86_64`) has code for a GPU (`7.0`); None if its list or the GPU is unknown."""
+    listed, there = _table().get(key), parse_architecture(gpu)
+    return None if listed is None or there is None else any(runs_on(each, there) is Runs.YES for each in listed)
 
 
 def newest_with(gpu: str) -> tuple[str, str] | None:

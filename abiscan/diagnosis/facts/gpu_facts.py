@@ -16,7 +16,7 @@ from abiscan.diagnosis.text.packaged_torch import CONTAINER
 from abiscan.model import versions
 from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
-from abiscan.releases.kernel_lists import newest_with
+from abiscan.releases.kernel_lists import has_code, newest_with
 from abiscan.releases.torch_indexes import INDEXES
 
 
@@ -98,22 +98,35 @@ def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
 
 
 def torch_lacks_gpu(values: Values, missing: MissingName) -> bool:
-    """Whether builds of torch for the CUDA of the target, or of the text, have no code for the value `gpu`."""
+    """Whether the build that the text names, or builds of torch for the CUDA of the target or of the text, have no code
+    for the value `gpu`."""
     cuda = missing.target_cuda or wheel_rows.cuda_release(missing.log.variant)
     first, there, at = (
         versions.order(each or "") for each in (gpu_first_cuda(values, missing), cuda, capability(values, missing))
     )
     if not there or not at:
         return False
+    if (listed := _is_listed(values, missing)) is not None:
+        return not listed
     is_too_old = at[:2] < _OLDEST_SINCE_12_8 and there[:2] >= _WITHOUT_OLD_CODE
     return is_too_old or (first is not None and there < first)
 
 
+def _is_listed(values: Values, missing: MissingName) -> bool | None:
+    """Whether the list of the build that the text names has code for the value `gpu`; None if it is not known."""
+    is_own = missing.log.is_jetson or missing.log.packager or "aarch64" in missing.log.platform
+    is_stated = "+cu" in (missing.log.torch or "") and not is_own
+    if missing.target is None or not is_stated or missing.knowledge.target_from_source:
+        return None
+    return has_code(f"{missing.target.version}+{missing.target.variant}-x86_64", capability(values, missing) or "")
+
+
 def torch_has_gpu(values: Values, missing: MissingName) -> bool:
-    """Whether the build of PyTorch that the text names has code for the value `gpu`. A binary of a compute capability
-    runs on the later ones of its major number."""
+    """Whether the build of PyTorch that the text names has code for the value `gpu`, and the text names no other GPU. A
+    binary of a compute capability runs on the later ones of its major number."""
     is_own = missing.log.is_jetson or missing.log.packager or missing.knowledge.target_from_source
-    lacks = bool(is_own) or is_for_hip(missing) or torch_lacks_gpu(values, missing)
+    is_another = capability(values, missing) != missing.log.capability
+    lacks = bool(is_own) or is_another or is_for_hip(missing) or torch_lacks_gpu(values, missing)
     return not lacks and "+cu" in (missing.log.torch or "") and toolkit_of_torch(values, missing) is not None
 
 

@@ -268,7 +268,7 @@ def on_another_system(package: Package, missing: MissingName) -> str | None:
     """The system that a package is made for, and where another project has builds for this one; None if it is for this
     one."""
     platform = platform_of(missing)
-    if package.unsupported is None or platform not in package.unsupported.platforms:
+    if package.unsupported is None or platform not in package.unsupported.platforms or missing.log.is_wsl:
         return None
     system, other = (
         ("Windows", "install it in WSL (wsl --install)") if is_on_windows(missing) else ("macOS", "use it on Linux")
