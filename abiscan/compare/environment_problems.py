@@ -37,7 +37,8 @@ _HASH = re.compile(r"[-.][0-9a-f]{8}(?=\.so)")
 def pip_command(environment: PythonEnvironment, packages: Iterable[Distribution]) -> str:
     """The install command of an environment, without requirements."""
     if environment.launcher is None:
-        return f"pip install --target {shlex.quote(environment.prefix)}"
+        # Without --upgrade, pip keeps the folders that are there.
+        return f"pip install --upgrade --target {shlex.quote(environment.prefix)}"
     python = shlex.quote(environment.launcher)
     if any(normal_name(package.name) == "pip" for package in packages):
         return f"{python} -m pip install"

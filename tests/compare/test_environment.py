@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from abiscan.compare.environment import InspectedEnvironment, environment_report
 from abiscan.compare.environment_fix import environment_fix
-from abiscan.compare.environment_problems import absent_requirements, failing_torch, missing_requirements
+from abiscan.compare.environment_problems import absent_requirements, failing_torch, missing_requirements, pip_command
 from abiscan.compare.file_outcome import FileOutcome
+from abiscan.environment.python import PythonEnvironment
 from abiscan.model.environment_report import Action, PackageState, Problem, ProblemKind
 from abiscan.model.loading import LoaderStop, NeededLibrary, StopKind
 from abiscan.model.release import ReleaseState
@@ -119,6 +120,13 @@ def test_a_torch_that_cannot_be_imported_is_installed_if_that_helps(
 def test_a_torch_is_installed_again_from_its_index(version: str, index: str) -> None:
     (problem,) = failing_torch("it fails", version, "pip install", None)
     assert problem.command == f"pip install --force-reinstall torch=={version.partition('+')[0]}{index}"
+
+
+def test_packages_in_a_folder_without_an_interpreter_are_replaced() -> None:
+    """Oracle: `pip install --target D --force-reinstall` keeps `D/torch` ("Specify --upgrade to force replacement")."""
+    assert pip_command(PythonEnvironment(None, None, None, "/d", ("/d",), None), ()) == (
+        "pip install --upgrade --target /d"
+    )
 
 
 @pytest.mark.parametrize(
