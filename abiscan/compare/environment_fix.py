@@ -179,6 +179,10 @@ def _released(version: str, variant: str, inspected: InspectedEnvironment, *, ch
     missing = _question(version, wanted, inspected)
     found = torch_commands.find_torch(version, missing, variant=wanted)
     arguments, variant = (f"torch=={version}", of_index) if found is None else found
+    installed, _, label = (inspected.torch or "").partition("+")
+    if installed == version:
+        # pip takes another build of the release for it.
+        arguments = inspected.repair if label == variant else f"--force-reinstall {arguments}"
     return _Candidate(version, variant, arguments, checked)
 
 

@@ -179,3 +179,16 @@ def test_commands_are_merged_where_pip_can(lines: list[str], expected: str) -> N
     command = one_line("pip install", [PipInstall.parse(line) for line in lines])
     assert command == expected
     assert shlex.split(command)
+
+
+@pytest.mark.parametrize(
+    ("after", "requirements"),
+    [("2.10.0+cu128", [["torch==2.10.0"]]), ("2.10.0+cpu", []), ("2.9.0+cpu", [["torch==2.9.0"]])],
+)
+def test_another_build_of_the_installed_release_replaces_it(after: str, requirements: list[list[str]]) -> None:
+    """Oracle: `pip install torch==2.10.0` where 2.10.0+cpu is installed: "Requirement already satisfied" (PEP 440)."""
+    found = replace(environment((distribution("x"), loads_on(*KNOWN))), after=after)
+    fix = environment_fix(found)
+    assert fix.torch == after
+    assert ([] if not fix.command else requirements_of(fix.command)) == requirements
+    assert ("--force-reinstall" in fix.command) is after.startswith("2.10.0+cu")
