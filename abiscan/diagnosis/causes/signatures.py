@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from abiscan.diagnosis.causes.string_abi import is_stated_unlike_release
 from abiscan.diagnosis.fixes import torch_fixes
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
@@ -13,7 +14,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target, is_same_instance
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.mangling import Difference, DifferenceKind, NameKind
+from abiscan.mangling import Difference, DifferenceKind, NameKind, string_abi
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
@@ -47,7 +48,11 @@ def causes(missing: MissingName) -> Candidates:
         return
     # A source build has the std::string of its compiler, and so the same function under either name.
     of_compiler = missing.knowledge.target_from_source and missing.knowledge.target_cxx11_abi is None
-    if of_compiler and any(form.kinds == {DifferenceKind.STRING_ABI} for form in missing.related):
+    # So has the function of a build that is unlike the one that the index has of its release.
+    of_build = string_abi(missing.name) == "new" and is_stated_unlike_release(missing)
+    if (of_compiler or of_build) and any(
+        form.kinds == {DifferenceKind.STRING_ABI} and (of_compiler or form.in_target) for form in missing.related
+    ):
         return
     if missing.position is Position.INSIDE and not missing.knowledge.exact:
         return

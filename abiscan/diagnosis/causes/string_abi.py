@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes import extension_fixes, torch_commands, torch_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.fixes.package_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
@@ -55,8 +55,9 @@ def causes(missing: MissingName) -> Candidates:
     if not counterparts:
         yield from _without_counterpart(missing, mine)
         return
-    from_source = _may_have_new_string(missing)
-    here = [] if from_source else [form for form in counterparts if form.in_target]
+    from_source, unlike = _may_have_new_string(missing), mine == "new" and is_stated_unlike_release(missing)
+    # The target is not the build that the index has of its release.
+    here = [] if from_source or unlike else [form for form in counterparts if form.in_target]
     score, evidence = (
         (0.95, _exported_with_other(missing, mine, here[0], missing.target_label))
         if here
@@ -77,7 +78,19 @@ def causes(missing: MissingName) -> Candidates:
         score = min(score, 0.7)
         release = missing.target.version
         evidence = (*evidence, f"Release builds of torch {release} export this symbol; this build may not.")
-    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, partial(_fix, missing, mine), form)
+    fix = partial(_load_stated, missing) if unlike else partial(_fix, missing, mine)
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, fix, form)
+
+
+def _load_stated(missing: MissingName) -> str:
+    """How the torch that the text names is loaded, and no other build of its release."""
+    target = missing.target
+    command = target and torch_commands.install_torch(target.version, missing, variant=target.variant)
+    again = f"\n{torch_commands.force_reinstall(command)}  # the build that the text names" if command else ""
+    return (
+        "python -c 'import torch; print(torch.__version__, torch.__file__, torch.compiled_with_cxx11_abi())'  # with "
+        f"the Python that fails; False: another build is loaded{again}"
+    )
 
 
 def _exported_with_other(missing: MissingName, mine: str, counterpart: RelatedExport, where: str) -> tuple[str, ...]:
