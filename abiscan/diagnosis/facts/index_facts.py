@@ -22,10 +22,11 @@ _LAST_FOR_INTEL_MAC: Final = "2.2.2"
 def index_lacks(values: Values, missing: MissingName) -> str | None:
     """What the index lacks, by the releases that pip lists.
 
-    `old` is a release before 1.0, `no-release` one that never was, `unknown` one later than all that are known. Of the
-    others, `everything`: no release is listed; `variant`: this variant has no such release; `python`: the index of the
-    variant has it for other Pythons; `label`: an index without labels; `intel-mac`: listed is what macOS on Intel has;
-    `mirror`: the same on another system; `release`: none of these.
+    `old` is a release before 1.0, `no-release` one that never was, `unknown` one later than all that are known. Of
+    the others, `everything`: no release is listed; `variant`: this variant has no such release; `python`: the index
+    of the variant has it for other Pythons; `system`: listed are builds without a label, of this release, too;
+    `label`: an index without labels; `intel-mac`: listed is what macOS on Intel has; `mirror`: the same on another
+    system; `release`: none of these.
     """
     if (reason := _unreleased(values, missing)) is not None:
         return reason
@@ -36,10 +37,18 @@ def index_lacks(values: Values, missing: MissingName) -> str | None:
         variant = offered or label
         known = [torch_commands.variants_of(each, missing) for each in _torches(values, missing)]
         is_there = any(variant in each for each in known) if any(known) else label == variant
+        if is_there and values.get("plain_offered") and _is_between(values):
+            return "system"
         return "python" if is_there else "variant"
     if label:
         return "label"
     return _newest_of_system(values, missing) or "release"
+
+
+def _is_between(values: Values) -> bool:
+    """Whether the releases that pip lists begin before the wanted torch, and end behind it."""
+    first, torch, last = (versions.order(values.get(key, "")) for key in ("oldest_offered", "torch", "newest_offered"))
+    return first is not None and torch is not None and last is not None and first <= torch <= last
 
 
 def unknown_index(values: Values, _missing: MissingName) -> str | None:

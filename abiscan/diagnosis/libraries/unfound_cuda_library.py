@@ -278,15 +278,13 @@ def _of_other_release(
 
 
 def _of_other_cudnn(library: CudaLibrary) -> int | None:
-    """The release of a library of cuDNN 8 or 9, if the known torch has the other one."""
+    """The release of a library of cuDNN 8 or 9, if the other one is here."""
     missing = library.missing
     found = re.search(_RELEASE_OF_CUDNN, library.name.lower())
     if library.vendor.library != "cudnn" or found is None or library.others or missing.file.facts is not None:
         return None
-    release = found[1] or found[2]
-    if order(missing.target_version) is None or _has_cudnn_9(missing) is (release == "9"):
-        return None
-    return int(release)
+    release, here = found[1] or found[2], _cudnn_here(missing)
+    return None if here in ("", release) else int(release)
 
 
 def _cudnn_of_other_release(library: CudaLibrary, major: int, evidence: tuple[str, ...]) -> Iterable[Candidate]:
@@ -304,21 +302,30 @@ def _cudnn_of_other_release(library: CudaLibrary, major: int, evidence: tuple[st
         library=library.name,
         torch=missing.target_version,
         needed=str(major),
-        contained="9" if _has_cudnn_9(missing) else "8",
+        package=_listed_cudnn(missing),
+        contained=_cudnn_here(missing),
         windows="yes" if library.name.lower().endswith(".dll") else "",
     )
 
 
-def _has_cudnn_9(missing: MissingName) -> bool:
-    """Whether the known torch is 2.4 or later, which has cuDNN 9."""
+def _cudnn_here(missing: MissingName) -> str:
+    """The release of cuDNN of the listed package, else of the known torch: 9 from 2.4 on; empty if unknown."""
+    if listed := _listed_cudnn(missing):
+        return listed.partition(" ")[2].partition(".")[0]
     torch = order(missing.target_version)
-    return torch is not None and torch >= (2, 4)
+    return "" if torch is None else "9" if torch >= (2, 4) else "8"
+
+
+def _listed_cudnn(missing: MissingName) -> str:
+    """NVIDIA's package of cuDNN with its version (`nvidia-cudnn-cu12 9.1.0.70`); empty if none is listed."""
+    listed = (each for each in missing.environment.packages.items() if re.fullmatch(r"nvidia-cudnn-cu1[123]", each[0]))
+    return next((" ".join(each) for each in listed if order(each[1]) is not None), "")
 
 
 def _installed_beside(library: CudaLibrary) -> str:
     """NVIDIA's package with a library, if the text lists it; empty otherwise."""
     vendor, major, packages = library.vendor, library.major, library.missing.environment.packages
-    if major is None:
+    if major is None or _of_other_cudnn(library) is not None:
         return ""
     known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
     wanted = {re.split(r"[<>=]", each)[0] for each in known if each}

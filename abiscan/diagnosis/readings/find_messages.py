@@ -106,8 +106,8 @@ def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubjec
         if len(subjects) + len(messages) >= MAX_FOUND:
             break
     whole = {each.key: each for each in (_in_full(text, subject) for subject in subjects.values())}
-    standing = _unrefuted(text, tuple(whole.values()))
-    return _in_order(text, sorted((*standing, *messages), key=lambda found: found.position))
+    standing = _unrefuted(text, (*whole.values(), *messages))
+    return _in_order(text, sorted(standing, key=lambda found: found.position))
 
 
 def _in_order(text: str, found: Sequence[FoundSubject | FoundMessage]) -> tuple[FoundSubject | FoundMessage, ...]:
@@ -181,17 +181,25 @@ def _in_full(text: str, subject: FoundSubject) -> FoundSubject:
     return replace(subject, text=names[0]) if names and owner_of(names[0]) is Owner.TORCH else subject
 
 
-def _unrefuted(text: str, subjects: tuple[FoundSubject, ...]) -> tuple[FoundSubject, ...]:
-    """The subjects without those that a later line of the text refutes."""
+def _unrefuted(text: str, found: tuple[FoundSubject | FoundMessage, ...]) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results without those that a later line of the text refutes."""
     for message in refutable_messages():
-        if any(subject.message == message.id for subject in subjects):
+        if any(_row_of(each) == message.id for each in found):
             last = {file_key(match["text"]): match.start() for match in compiled(message.refuted_by).finditer(text)}
-            subjects = tuple(
-                subject
-                for subject in subjects
-                if subject.message != message.id or last.get(file_key(subject.text), 0) <= subject.position
+            found = tuple(
+                each
+                for each in found
+                if _row_of(each) != message.id or last.get(file_key(_text_of(each)), 0) <= each.position
             )
-    return subjects
+    return found
+
+
+def _row_of(found: FoundSubject | FoundMessage) -> str | None:
+    return found.message.id if isinstance(found, FoundMessage) else found.message
+
+
+def _text_of(found: FoundSubject | FoundMessage) -> str:
+    return subject_of(found)[0] if isinstance(found, FoundMessage) else found.text
 
 
 def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
