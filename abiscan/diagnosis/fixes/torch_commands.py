@@ -87,7 +87,7 @@ def install_torch(
         return from_package_index(version, missing) if gpu_vendor_of(missing) == AMD and not cuda else None
     command = f"pip install {found[0]}"
     is_there = missing.target_version == version and found[1] != missing.target_variant
-    return force_reinstall(command) if is_there and f"torch=={version} " in command else command
+    return force_reinstall(command) if is_there and f"torch=={version} " in f"{command} " else command
 
 
 # ROCm 6.4 has no rocBLAS kernels of these GPUs (ROCm/legacy-rocm-build issue 4625).
