@@ -48,7 +48,7 @@ class _Pointers:
         return place in self._at
 
     def name(self, place: int) -> str | None:
-        """The symbol whose address is written there; None for an address without a symbol."""
+        """The symbol with the address that is written there; None for an address without a symbol."""
         pointer = self._at[place]
         if pointer >= ~0:  # symbol 0 is the null symbol
             return None

@@ -174,6 +174,7 @@ def _cxx(missing: MissingName, wanted: str, gcc: str) -> Candidates:
     # conda-forge has none for 32-bit ARM.
     may_upgrade = gcc and _is_of_system(missing.reference.library) and not in_conda
     major = (int(gcc.partition(".")[0]),) if may_upgrade else ()
+    of_distribution = _is_of_system(missing.reference.library)  # NixOS has no such folders
     upgrade = next((text for first, text in _GCC_OF if first >= major), "") if may_upgrade else ""
     yield from row_causes(
         "libstdcxx-too-old",
@@ -188,7 +189,8 @@ def _cxx(missing: MissingName, wanted: str, gcc: str) -> Candidates:
             "systems": f" ({upgrade})" if upgrade else "",
         },
         gcc=gcc,
-        nix=missing.log.system == "nixos" or "/nix/store/" in f"{missing.reference.library} {missing.file.path}",
+        nix="/nix/store/" in (missing.reference.library or "")
+        or (missing.log.system == "nixos" and not of_distribution),
         of_other_gcc=of_other_gcc,
         may_upgrade="yes" if may_upgrade and not from_source else "",
         wanted=wanted,
@@ -208,6 +210,8 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...]) -> Candi
     kind = "source" if program is not None else "build"
     if of_torch or of_cuda:
         kind = ("torch" if of_torch else "cuda") if is_newer else "container"
+    elif missing.file.path.startswith("/nix/store/"):
+        kind = "nix"
     least = ".".join(map(str, numbers[:2]))
     yield from row_causes(
         "glibc-too-old",

@@ -98,7 +98,7 @@ def _may_be_installed(torch: str, missing: MissingName, oldest: str) -> bool:
 
 
 def _fetched(package: Package, wheels: Wheels, missing: MissingName, oldest: str) -> tuple[str, ...]:
-    """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
+    """Install a package that fetches the wheel for the installed torch when it is built, in a release that has one."""
     possible = {
         torch: each
         for torch, each in wheels.releases.items()

@@ -85,6 +85,7 @@ def causes_for_cuda(
             wsl=missing.log.is_wsl,
             jetson=missing.log.is_jetson,
             image_build=missing.log.is_image_build,
+            nixos=missing.log.system == "nixos",
         )
     else:
         yield from _of_toolkit(library, evidence, by_torch)

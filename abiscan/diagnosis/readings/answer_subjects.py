@@ -57,7 +57,7 @@ def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, 
 
 
 def _surest_first(answered: list[tuple[_Found, Subject]], text: str) -> list[tuple[_Found, Subject]]:
-    """In the order of the text, behind those that are sure the messages that are not and whose line is a warning, or no
+    """In the order of the text; behind the others the messages that are not sure, in the line of a warning, or of no
     failure at all, as that of an image."""
     unsure = [
         pair

@@ -148,7 +148,7 @@ def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
 
 
 def _bound_module(text: str, at: int, module: BoundModule) -> BoundModule:
-    """The module of the `PYBIND11_MODULE(name, m)` at a character offset, whose name may be left to the build.
+    """The module of the `PYBIND11_MODULE(name, m)` at a character offset; its name may be left to the build.
 
     Args:
         module: as the project defines it.
