@@ -28,6 +28,9 @@ _JETSON_CONTAINER = (
     "JetPack 5 and later mount the driver alone: use an image that has the others, of the L4T release of the Jetson "
     "(cat /etc/nv_tegra_release), such as nvcr.io/nvidia/l4t-jetpack"
 )
+_JETSON_RUNTIME = "docker run --runtime nvidia ...  # mounts these libraries of JetPack 4 into a container"
+# CUDA 10.2 and cuDNN 8.
+_OF_JETPACK_4 = r"lib(?:cublas|cublasLt|cufft|curand|cusolver|cusparse)\.so\.10$|libcudart\.so\.10\.2$|libcudnn\.so\.8$"
 # Libraries that JetPack does not contain, by `Vendor.library`
 # (https://docs.pytorch.org/TensorRT/getting_started/jetpack.html, read 2026-11-28).
 _CUSPARSELT: Final = "libcusparse_lt-linux-sbsa-0.5.2.1-archive"
@@ -97,7 +100,7 @@ def install_for_torch(library: CudaLibrary) -> str:
         shows = f"{SHOWS_CUDA}  # prints the CUDA release of torch"
         if not missing.log.is_jetson and (release := minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
-        itself = install_itself(library)
+        itself = install_itself(library) + _with_runtime_of_jetson(library)
         other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]) if releases else ""
         torch = (
@@ -127,6 +130,13 @@ def install_for_torch(library: CudaLibrary) -> str:
     if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
     return "\nor: ".join(ways)
+
+
+def _with_runtime_of_jetson(library: CudaLibrary) -> str:
+    """For a file of JetPack 4, where the text names no machine."""
+    log = library.missing.log
+    named = log.is_jetson or log.is_conda or log.is_wsl or log.platform or log.gpu
+    return "" if named or re.search(_OF_JETPACK_4, library.name) is None else f"\nor, on a Jetson: {_JETSON_RUNTIME}"
 
 
 def _of_toolkit_for(library: CudaLibrary, program: Program) -> str:
