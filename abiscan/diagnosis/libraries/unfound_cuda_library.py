@@ -326,7 +326,8 @@ def _listed_cudnn(missing: MissingName) -> str:
 def _installed_beside(library: CudaLibrary) -> str:
     """NVIDIA's package with a library, if the text lists it; empty otherwise."""
     vendor, major, packages = library.vendor, library.major, library.missing.environment.packages
-    if major is None or _of_other_cudnn(library) is not None:
+    is_other = vendor.library == "cudnn" and _cudnn_here(library.missing) not in ("", major)
+    if major is None or is_other:
         return ""
     known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
     wanted = {re.split(r"[<>=]", each)[0] for each in known if each}
