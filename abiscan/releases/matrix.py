@@ -128,7 +128,7 @@ def build_matrix(
 def _look_up(
     needs: TorchNeeds, index: ReleaseIndex, histories: Mapping[str, SymbolHistory], unknown: Collection[str]
 ) -> _Known:
-    """What is known of the needs on all builds together.
+    """The state of the needs on all builds together.
 
     Args:
         histories: of the names of the file; unknown: those that the index does not record.

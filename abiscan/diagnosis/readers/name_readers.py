@@ -288,7 +288,7 @@ _OF_PACKAGE = re.compile(
 _BESIDE = re.compile(
     r"File \"(/[^\"\n]{1,1000}/)[^\"/\n]{1,255}\", line \d{1,6}[^\n]{0,256}\n[ \t]{0,16}from \. import (\w{1,128})\b"
 )
-# torch_geometric/typing.py names the package that it tried to import, and goes on without it.
+# torch_geometric/typing.py names the package that it tried to import, and runs without it.
 _TRIED = re.compile(r"issue occurred while importing ['\"]?([A-Za-z][\w-]{1,64})['\"]?\. Disabling its usage")
 _NO_IMPORTERS: Final = ("torch", "pip", "setuptools", "_pytest")
 

@@ -63,7 +63,7 @@ def package_module(hit: Hit, values: Values) -> Values | None:
         return None
     found = {"project": project} if name == project else {"project": project, "inside": project}
     frames = re.findall(
-        rf'File "([^"\n]{{1,200}}?)[/\\]{project}[/\\][^"\n]{{1,200}}"', hit.preceding(_LINES_OF_TRACEBACK)
+        rf'File "([^"\n]{{1,200}}?)[/\\]{re.escape(project)}[/\\][^"\n]{{1,200}}"', hit.preceding(_LINES_OF_TRACEBACK)
     )
     elsewhere = frames and name != project and not re.search(r"[\\/-]packages|python\d", frames[-1])
     return {**found, "source_folder": frames[-1]} if elsewhere else found

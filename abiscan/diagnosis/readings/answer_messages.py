@@ -56,6 +56,8 @@ def _of_source_build(found: FoundMessage, missing: MissingName, values: PlaceVal
     if not rows or rebuild is None or is_built or of_torch or not missing.knowledge.target_from_source:
         return None
     best = max(rows, key=lambda row: row.score)
-    here = "torch was built from source" if missing.target is None else f"{missing.target_label} is no build of PyTorch"
+    here = (
+        "torch was built from source" if missing.target is None else f"{missing.target_label} is not a build of PyTorch"
+    )
     evidence = f"{here}: an extension that was built for a release of torch may not load with it."
     return Candidate(CauseId.DISTRIBUTION_VARIANT, max(best.score, 0.8), (evidence,), rebuild)
