@@ -51,35 +51,9 @@ def answer_found(found: Iterable[_Found], question: Question) -> tuple[Subject, 
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for _, subject in pairs)
     return tuple(
         subject
-        for each, subject in _surest_first(pairs, question.read.text)
+        for each, subject in pairs
         if not (with_symbol and isinstance(each, FoundMessage) and each.answer.repeats_symbol)
     )
-
-
-def _surest_first(answered: list[tuple[_Found, Subject]], text: str) -> list[tuple[_Found, Subject]]:
-    """In the order of the text; behind the others the messages that are not sure, in the line of a warning, or of no
-    failure at all, as that of an image."""
-    unsure = [
-        pair
-        for pair in answered
-        if isinstance(pair[0], FoundMessage)
-        and pair[1].causes
-        and pair[1].causes[0].confidence is not Confidence.HIGH
-        and _is_aside(text, pair[0].position)
-    ]
-    return [pair for pair in answered if pair not in unsure] + unsure if len(unsure) < len(answered) else answered
-
-
-def _is_aside(text: str, position: int) -> bool:
-    line = text[text.rfind("\n", 0, position) + 1 : position + _LINE].partition("\n")[0]
-    before = text[max(0, position - len(line) - _LINE) : position].rpartition("\n")[0].rpartition("\n")[2]
-    return _WARNING.search(line) is not None or _FAILURE.search(before + line) is None
-
-
-# Characters of a line after a message, and before its line, that are read.
-_LINE: Final = 256
-_WARNING: Final = re.compile(r"(?i)warn")
-_FAILURE: Final = re.compile(r"(?i)error|exception|critical|fatal|fail|cannot|could not|not found|unable|undefined")
 
 
 def _without_torch_of_ldd(found: Sequence[_Found]) -> Sequence[_Found]:
@@ -135,24 +109,30 @@ def _without_ends_of_builds(answered: list[tuple[_Found, Subject]]) -> list[tupl
 
 
 def _warnings_behind_errors(pairs: list[tuple[_Found, Subject]], text: str) -> list[tuple[_Found, Subject]]:
-    """A library that a program warns of and does without, or a check of CMake, behind the errors that have a reason of
-    their own; before another error with medium confidence at most: it may be the reason, or not."""
-    places = [each.position for each, _ in pairs if is_warning(text, each.position, checks=not _is_library(each))]
-    error = last_error(text, min(places)) if places else -1
-    warned = [each.position in places and each.position < error for each, _ in pairs]
-    if not any(warned):
-        return pairs
+    """A warning of a library that a program does without, or one that is not sure, and a check of CMake, behind the
+    errors that have a reason of their own; before another error with medium confidence at most: it may be the reason,
+    or not."""
+    warnings = {
+        each.position
+        for each, subject in pairs
+        if is_warning(text, each.position, checks=not _is_library(each) and _is_sure(subject))
+    }
+    error = last_error(text, min(warnings, default=len(text)))
     rated = [
-        (each, unsure(subject) if warns else subject) for (each, subject), warns in zip(pairs, warned, strict=True)
+        (each, unsure(subject), True) if each.position in warnings and each.position < error else (each, subject, False)
+        for each, subject in pairs
     ]
-    errors = [pair for pair, warns in zip(rated, warned, strict=True) if not warns]
-    if any(subject.causes and subject.causes[0].confidence is Confidence.HIGH for _, subject in errors):
-        return [*errors, *(pair for pair, warns in zip(rated, warned, strict=True) if warns)]
-    return rated
+    if any(_is_sure(subject) for _, subject, warns in rated if not warns):
+        rated.sort(key=lambda each: each[2])
+    return [(each, subject) for each, subject, _ in rated]
 
 
 def _is_library(found: _Found) -> bool:
     return isinstance(found, LibrarySubject)
+
+
+def _is_sure(subject: Subject) -> bool:
+    return bool(subject.causes) and subject.causes[0].confidence is Confidence.HIGH
 
 
 def unsure(subject: Subject) -> Subject:
