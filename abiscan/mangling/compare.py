@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from abiscan.mangling.canonical import spellings
-from abiscan.mangling.cxxname import CxxName, NameTexts, Parts, SpecialKind, parse
+from abiscan.mangling.cxxname import CxxName, NameTexts, SpecialKind, parse
+from abiscan.mangling.name_parts import Parts
 from abiscan.mangling.parser.codes import OPERATORS
 from abiscan.mangling.parser.name_nodes import (
     Conversion,

@@ -10,39 +10,17 @@ from msgspec import Struct
 
 from abiscan.mangling.canonical import newest_name, to_cuda
 from abiscan.mangling.name_kind import NameKind, classify
+from abiscan.mangling.name_parts import Parts, own_arguments
 from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.itanium import read
 from abiscan.mangling.parser.name_nodes import (
-    INLINE_NAMESPACES,
-    ClosureType,
     Encoding,
-    Local,
-    ModuleEntity,
     Nested,
-    StdAbbreviation,
     Structor,
-    Tagged,
     Template,
 )
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
-from abiscan.mangling.parser.render import Ident, Node, Reading, Renderer, RenderStyle, check_size, written_once
-
-GCC_FORM_FLAG: Final = "-fclang-abi-compat=17"
-"""Clang 18 and later then mangle templates as GCC does, without declarations of parameters (Clang's manual)."""
-AS_GCC: Final = (
-    f"with CFLAGS and CXXFLAGS set to {GCC_FORM_FLAG} and, for .cu files, NVCC_APPEND_FLAGS set to "
-    f'"-Xcompiler {GCC_FORM_FLAG}" (Clang), or with GCC (CC=gcc CXX=g++)'
-)
-"""How to compile a call whose name GCC, the compiler of libtorch, gives another form. torch.utils.cpp_extension passes
-CFLAGS and CXXFLAGS to the C++ compiler, not to nvcc."""
-AS_LIBTORCH_OF_MACOS: Final = f"with CFLAGS and CXXFLAGS set to {GCC_FORM_FLAG}"
-"""The same for macOS, whose libtorch was compiled with an older Clang (its exports are in the release index)."""
-AS_GCC_FOR_HIP: Final = (
-    "with HIPCC_COMPILE_FLAGS_APPEND (hipcc), HIPFLAGS (CMake) and, if CXX is Clang, CFLAGS and CXXFLAGS set to "
-    f"{GCC_FORM_FLAG}"
-)
-"""The same for HIP, whose compiler is Clang whatever CC and CXX are
-(https://rocm.docs.amd.com/projects/HIPCC/en/latest/env.html)."""
+from abiscan.mangling.parser.render import Node, Reading, Renderer, RenderStyle, check_size, written_once
 
 
 class SpecialKind(enum.StrEnum):
@@ -228,7 +206,7 @@ class CxxName(Struct, frozen=True, eq=False):
 
     def _scope_args(self, style: RenderStyle) -> tuple[str, ...] | None:
         node = self.searched.name if isinstance(self.searched, Template) else self.searched
-        args = _own_args(node.scope) if isinstance(node, Nested) else None
+        args = own_arguments(node.scope) if isinstance(node, Nested) else None
         return None if args is None else Renderer(style).texts(args)
 
     @property
@@ -273,7 +251,7 @@ class CxxName(Struct, frozen=True, eq=False):
         texts = self.texts.get(style)
         if texts is None:
             r = Renderer(style)
-            args = _own_args(self.searched)
+            args = own_arguments(self.searched)
             encoding = self.root.of if isinstance(self.root, SpecialNode) else self.root
             params = ret = None
             end = ""
@@ -292,92 +270,6 @@ class CxxName(Struct, frozen=True, eq=False):
         if root.part is None:
             return root.phrase
         return f"{root.phrase}{Renderer(RenderStyle.CANONICAL).text(root.part)} in "
-
-
-def _own_args(node: Node) -> tuple[Node, ...] | None:
-    for _ in range(64):
-        if isinstance(node, Template):
-            return node.args
-        if isinstance(node, (Nested, Tagged, ModuleEntity)):
-            node = node.name
-        elif isinstance(node, Local):
-            node = node.entity
-        else:
-            break
-    return None
-
-
-class Parts:
-    """The components of a name, innermost first.
-
-    Attributes:
-        names: identifiers, innermost first.
-        last: the innermost name, without arguments and tags.
-        tags: abi tags of the innermost name.
-        first_template: index in `names` of the outermost one with template arguments; -1 if none has any.
-    """
-
-    __slots__ = ("first_template", "last", "names", "tags")
-
-    def __init__(self, entity: Node) -> None:
-        self.names: list[str] = []
-        self.last: Node = entity
-        self.tags: tuple[str, ...] = ()
-        self.first_template = -1
-        self._walk(entity)
-
-    def _walk(self, node: Node) -> None:
-        names = self.names
-        while True:
-            scope: Node | None = None
-            if isinstance(node, Local):
-                self._walk(node.entity)
-                node = node.function.name if isinstance(node.function, Encoding) else node.function
-                continue
-            templated = False
-            if type(node) is Template:
-                templated = True
-                node = node.name
-            if isinstance(node, Nested):
-                scope = node.scope
-                node = node.name
-            if type(node) is Ident:
-                text = node.text
-            else:
-                if type(node) is Template:
-                    templated = True
-                    node = node.name
-                tags = []
-                while isinstance(node, (Tagged, ModuleEntity)):
-                    if isinstance(node, Tagged):
-                        tags.append(node.tag)
-                    node = node.name
-                if tags and not names:
-                    self.tags = tuple(reversed(tags))
-                text = _identifier(node)
-            if not names:
-                self.last = node
-            if templated:
-                self.first_template = len(names)
-            if text and (text not in INLINE_NAMESPACES or scope is None):
-                names.append(text)
-            if isinstance(node, StdAbbreviation):
-                if node.arguments:
-                    self.first_template = len(names) - 1
-                names.append("std")
-            if scope is None:
-                return
-            node = scope
-
-
-def _identifier(node: Node) -> str:
-    if isinstance(node, Ident):
-        return node.text
-    if isinstance(node, StdAbbreviation):
-        return node.name
-    if isinstance(node, ClosureType):
-        return f"'lambda{node.number}'"
-    return Renderer(RenderStyle.NEUTRAL).text(node)
 
 
 @functools.lru_cache(maxsize=8192)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from abiscan.mangling.canonical import spellings
-from abiscan.mangling.cxxname import CxxName, Parts
+from abiscan.mangling.cxxname import CxxName
+from abiscan.mangling.name_parts import Parts
 from abiscan.mangling.parser.microsoft_codes import COMPILER_FUNCTIONS, OPERATORS
 from abiscan.mangling.parser.name_nodes import Conversion, LiteralOperator, Local, Nested, Structor, Template
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode

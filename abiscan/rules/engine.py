@@ -171,7 +171,7 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, imported: CheckedImport,
     if pattern.also is not None and subject.target is not None:
         exported_in = subject.exported_in(pattern.also.symbol.format_map(fields)) or ReleaseRanges()
         if covers(exported_in, subject.target.version):
-            from abiscan.mangling.cxxname import AS_GCC
+            from abiscan.mangling.compiler_flags import AS_GCC
 
             fix += pattern.also.fix.format(as_gcc=AS_GCC)
     severity = _severity(rule, pattern, imported, subject)

@@ -50,14 +50,14 @@ def wheel(folder: Path, *members: tuple[str, str], name: str = "x", tag: str = T
     return make_wheel(folder, members, name=name, tag=tag, requires=requires).name
 
 
-def judged(folder: Path, targets: list[str], where: PythonEnvironment | None, torch: str | None = None) -> Report:
+def report_of(folder: Path, targets: list[str], where: PythonEnvironment | None, torch: str | None = None) -> Report:
     return scan(targets, ScanOptions(torch, where, LoaderSettings(str(folder))))
 
 
 def only(folder: Path, file: str, *, tag: str = TAG, requires: str = "", torch: str | None = None) -> ArtifactReport:
     """The report of the one file of a wheel."""
     name = wheel(folder, ("x/_C.so", file), tag=tag, requires=requires)
-    (artifact,) = judged(folder, [name], None, torch).artifacts
+    (artifact,) = report_of(folder, [name], None, torch).artifacts
     return artifact
 
 
@@ -87,7 +87,7 @@ def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loa
         wheel(tmp_path, ("third/_C.so", "abi3-module.abi3.so"), name="third", tag="cp313-cp313-manylinux_2_28_x86_64"),
     ]
     reports = [
-        [replace(artifact, loader=None) for artifact in judged(tmp_path, names, where).artifacts]  # type: ignore[arg-type]
+        [replace(artifact, loader=None) for artifact in report_of(tmp_path, names, where).artifacts]  # type: ignore[arg-type]
         for where in (None, environment(tmp_path, PythonVersion(3, 11)), environment(tmp_path, PythonVersion(3, 13)))
     ]
     assert reports[0] == reports[1] == reports[2]
@@ -103,7 +103,7 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
     one."""
     members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
     name = wheel(tmp_path, *members, tag="py3-none-manylinux_2_28_x86_64", requires="torch>=2.1")
-    report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
+    report = report_of(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
     found = {a.member: (values(a)[0], a.target.torch.source) for a in report.artifacts if a.target and a.target.torch}
     assert found["x/torch-2.6/lib/x.so"] == ("2.6.0+cu124", TargetSource.FOLDER)
     assert found["x/torch-2.13/lib/x.so"] == ("2.13.0+cu130", TargetSource.FOLDER)
@@ -116,7 +116,7 @@ def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
     alone = wheel(
         tmp_path, ("a/_C.so", "extension-source-not-built.so"), name="alone", tag="py3-none-manylinux_2_28_x86_64"
     )
-    (missing,) = judged(tmp_path, [alone], None).artifacts
+    (missing,) = report_of(tmp_path, [alone], None).artifacts
     names = [b.name for b in missing.imports if b.status.is_unresolved]
     assert names
     assert missing.verdict is ArtifactVerdict.FAILS
@@ -145,7 +145,7 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
     )
     sources = {}
     for spec in (None, "declared"):
-        (artifact,) = judged(tmp_path, [name], where, torch=spec).artifacts
+        (artifact,) = report_of(tmp_path, [name], where, torch=spec).artifacts
         assert artifact.target is not None
         assert artifact.target.torch is not None
         sources[spec] = artifact.target.torch.source
@@ -182,7 +182,7 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
         name="pair",
         requires="torch==2.13.0",
     )
-    report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
+    report = report_of(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
     verdicts = {artifact.member: artifact for artifact in report.artifacts}
     assert verdicts["pair/clang-const-data-ptr.so"].verdict is ArtifactVerdict.FAILS
     dependent = verdicts["pair/needs-broken-sibling.so"]
@@ -202,7 +202,7 @@ def test_a_build_for_a_release_needs_the_library_of_the_same_release(tmp_path: P
         (f"x/libtorch-2.13.X/{module}", module),
         (f"x/libtorch-2.13.X/{library}", "good-extension.so"),
     )
-    verdicts = {a.member: a.verdict for a in judged(tmp_path, [name], None).artifacts}
+    verdicts = {a.member: a.verdict for a in report_of(tmp_path, [name], None).artifacts}
     assert verdicts[f"x/libtorch-2.13.X/{module}"] is ArtifactVerdict.NOT_TORCH
     assert verdicts[f"x/libtorch-2.2.X/{module}"] is ArtifactVerdict.FAILS
 
@@ -224,7 +224,7 @@ def test_a_member_fails_with_its_sibling_whatever_else_is_absent(
         name="pair",
         tag="py3-none-linux_x86_64",
     )
-    report = judged(tmp_path, [name], read_environment(str(torch_python)), torch)
+    report = report_of(tmp_path, [name], read_environment(str(torch_python)), torch)
     members = {artifact.member: artifact for artifact in report.artifacts}
     assert members["pair/clang-const-data-ptr.so"].verdict is ArtifactVerdict.FAILS
     dependent = members["pair/needs-broken-sibling.so"]
@@ -250,7 +250,7 @@ def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: P
         ("cp313-cp313", "Python 3.13 (wheel tag cp313-cp313)"),
     ):
         name = wheel(tmp_path, ("x/_C.so", "python-abi-mismatch.so"), tag=f"{tag}-linux_x86_64")
-        report = judged(tmp_path, [name], None, torch="2.9.0")
+        report = report_of(tmp_path, [name], None, torch="2.9.0")
         assert report.artifacts[0].verdict is ArtifactVerdict.FAILS
         assert f"undefined on {words}" in text.render(report, text.Style(width=None)), tag
 
@@ -259,7 +259,7 @@ def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path:
     """unlinked-libtorch-python.so imports from libtorch_python and does not need it (readelf -d): alone it fails. A
     module that needs both loads it, like `_C.so` of intel_extension_for_pytorch with its libraries."""
     alone = wheel(tmp_path, ("x/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"))
-    (failed,) = judged(tmp_path, [alone], None, torch="2.13.0").artifacts
+    (failed,) = report_of(tmp_path, [alone], None, torch="2.13.0").artifacts
     assert failed.verdict is ArtifactVerdict.FAILS
     both = wheel(
         tmp_path,
@@ -267,7 +267,7 @@ def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path:
         ("y/needs-unlinked.so", "needs-unlinked.so"),
         name="y",
     )
-    verdicts = {a.member: a.verdict for a in judged(tmp_path, [both], None, torch="2.13.0").artifacts}
+    verdicts = {a.member: a.verdict for a in report_of(tmp_path, [both], None, torch="2.13.0").artifacts}
     assert verdicts == dict.fromkeys(verdicts, ArtifactVerdict.LOADS)
 
 
@@ -284,7 +284,7 @@ def test_missing_libraries_of_dependents_leave_symbols_undecided(tmp_path: Path)
         rename(b"libtorch_python.so", soname)(module)
         members = (("x/unlinked-libtorch-python.so", str(inner)), ("x/module.so", str(module)))
         name = wheel(tmp_path, *members, name=project)
-        artifacts = judged(tmp_path, [name], None, torch="2.13.0").artifacts
+        artifacts = report_of(tmp_path, [name], None, torch="2.13.0").artifacts
         found.append(next(a for a in artifacts if a.member != "x/module.so"))
         if project == "y":
             assert not [a for a in artifacts if a.verdict is ArtifactVerdict.FAILS]
@@ -309,7 +309,7 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     libdeepmd_lmpplugin.so has such names from LAMMPS, which loads it. A Python module has no such host program."""
     where = read_environment(str(torch_python))
     plugin = wheel(tmp_path, ("x/liba.so", "loader/broken-sibling/liba.so"), tag="py3-none-manylinux_2_28_x86_64")
-    (report,) = judged(tmp_path, [plugin], where, torch).artifacts
+    (report,) = report_of(tmp_path, [plugin], where, torch).artifacts
     assert report.verdict is ArtifactVerdict.NOT_TORCH
     assert [b.name for b in report.imports if b.status is Status.UNDECIDED] == ["missing_in_a"]
     assert not report.causes
@@ -317,7 +317,7 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     module = tmp_path / "module.so"
     symbols = (Symbol("PyInit_module", FUNCTION, FUNC), Symbol("nowhere", section=UNDEFINED))
     module.write_bytes(build(Library((Relocation(ARRAY, R_64, "nowhere"),), symbols=symbols)))
-    (failed,) = judged(
+    (failed,) = report_of(
         tmp_path,
         [wheel(tmp_path, ("y/module.so", str(module)), name="y", tag="cp311-cp311-linux_x86_64")],
         where,
@@ -352,7 +352,7 @@ def test_a_library_of_the_package_with_the_name_of_one_of_torch_is_its_own(tmp_p
     if has_library:
         members["nvfuser_common/lib/libnvfuser_codegen.so"] = own
     name = make_wheel(tmp_path, members, name="nvfuser", tag="cp311-cp311-linux_x86_64").name
-    verdicts = {each.verdict for each in judged(tmp_path, [name], None, torch="2.8.0").artifacts}
+    verdicts = {each.verdict for each in report_of(tmp_path, [name], None, torch="2.8.0").artifacts}
     assert verdicts == {ArtifactVerdict.LOADS if has_library else ArtifactVerdict.FAILS}
 
 
@@ -441,7 +441,7 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
     (package / "x.so").write_bytes(build(library._replace(needed=("libc10.so",))))
     members = (("pkg/x.so", str(package / "x.so")), ("pkg/__init__.py", str(package / "__init__.py")))
     name = wheel(tmp_path, *members, tag="cp311-cp311-linux_x86_64")
-    (artifact,) = judged(tmp_path, [name], None, torch="2.8.0").artifacts
+    (artifact,) = report_of(tmp_path, [name], None, torch="2.8.0").artifacts
     assert (artifact.verdict is ArtifactVerdict.LOADS) is loads
     notes = [note for note in artifact.notes if "loads lazily: 1 symbol" in note]
     assert bool(notes) is loads
@@ -450,12 +450,12 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
 def test_the_cuda_in_a_members_name_selects_its_target(tmp_path: Path) -> None:
     """A wheel with one build per CUDA: each is checked against the newest release that pip installs with that CUDA."""
     name = wheel(tmp_path, ("x/_C_cu12.so", "stable-abi.so"), ("x/_C_cu13.so", "stable-abi.so"), requires="torch>=2.10")
-    both = judged(tmp_path, [name], None).artifacts
+    both = report_of(tmp_path, [name], None).artifacts
     assert [a.target and a.target.gpu and a.target.gpu.value.split(".")[0] for a in both] == ["CUDA 12", "CUDA 13"]
     assert [a.torch_build and a.torch_build.version for a in both] == ["2.10.0", "2.15.0"]
     # No known build of 2.15.0 has CUDA 12: the symbols of another build are used, with a note.
     pinned = wheel(tmp_path, ("y/_C_cu12.so", "stable-abi.so"), name="y", requires="torch==2.15.0")
-    (artifact,) = judged(tmp_path, [pinned], None).artifacts
+    (artifact,) = report_of(tmp_path, [pinned], None).artifacts
     assert artifact.verdict is ArtifactVerdict.LOADS
     assert any("no build of 2.15.0 for CUDA 12" in note for note in artifact.notes)
 
@@ -464,7 +464,7 @@ def test_a_build_that_the_index_lacks_leaves_a_file_open_and_not_failed(tmp_path
     """The name declares torch 2.13 and the imports use the old string ABI; the index has no such 2.13."""
     named = wheel(tmp_path, ("x/_C_torch213.so", "old-string-extension.so"))
     required = wheel(tmp_path, ("y/_C.so", "old-string-extension.so"), name="y", requires="torch==2.13.0")
-    open_one, failed = judged(tmp_path, [named, required], None).artifacts
+    open_one, failed = report_of(tmp_path, [named, required], None).artifacts
     assert open_one.verdict is ArtifactVerdict.UNDECIDED
     assert any("no build of torch 2.13.0 with the std::string of this file" in note for note in open_one.notes)
     assert not open_one.causes
@@ -481,7 +481,7 @@ def test_a_file_that_loads_has_no_causes(tmp_path: Path) -> None:
 def test_an_invalid_requirement_is_reported(tmp_path: Path) -> None:
     name = wheel(tmp_path, ("x/_C.so", "good-extension.so"), requires="torch>=two")
     said = "not read, invalid: Requires-Dist: torch>=two"
-    report = judged(tmp_path, [name], None)
+    report = report_of(tmp_path, [name], None)
     assert report.errors == (InputError(name, said),)
     assert f"{name}: {said}" in text.render(report, text.Style(width=None))
 
@@ -503,7 +503,7 @@ def test_invalid_metadata_is_reported_once_per_wheel(tmp_path: Path, metadata: b
             archive.write(FIXTURES / "good-extension.so", member)
         if metadata is not None:
             archive.writestr("x-1.0.dist-info/METADATA", metadata)
-    report = judged(tmp_path, [name], None)
+    report = report_of(tmp_path, [name], None)
     found = [note for note in report.notes if "METADATA" in note] + [f"{e.path}: {e.message}" for e in report.errors]
     assert found == ([] if said is None else [f"{name}: {said}: its requirements are unknown"])
     # Unreadable metadata is never reported as clean.
@@ -519,7 +519,7 @@ def test_the_tag_of_an_unknown_python_leaves_its_symbols_undecided(tmp_path: Pat
     members = (("x/_C.so", "python-abi-mismatch.so"), ("x/_D.so", str(inner)))
     name = wheel(tmp_path, *members, tag=f"{tag}-manylinux_2_28_x86_64")
     where = environment(tmp_path, PythonVersion(3, 11))
-    report = judged(tmp_path, [name], where)
+    report = report_of(tmp_path, [name], where)
     assert [note for note in report.notes if f"{name}: the tag {tag} names a Python whose" in note]
     of_python = [b.status for a in report.artifacts for b in a.imports if b.name == "_PyGen_Send"]
     assert of_python == [Status.UNDECIDED]
@@ -530,7 +530,7 @@ def test_the_tag_of_an_unknown_python_leaves_its_symbols_undecided(tmp_path: Pat
 def test_a_direct_reference_without_a_release_is_reported(tmp_path: Path) -> None:
     line = "torch @ git+https://github.com/pytorch/pytorch@main"
     name = wheel(tmp_path, ("x/_C.so", "good-extension.so"), requires=line)
-    report = judged(tmp_path, [name], None)
+    report = report_of(tmp_path, [name], None)
     assert f"{name}: the reference names no release of torch: Requires-Dist: {line}" in report.notes
 
 
@@ -540,19 +540,19 @@ def test_the_note_on_the_newest_build_needs_a_file_with_it(tmp_path: Path) -> No
         for release in ("2.8.0", "2.9.0")
     ]
     where = environment(tmp_path, PythonVersion(3, 11))
-    target = judged(tmp_path, declared, where).torch_build
+    target = report_of(tmp_path, declared, where).torch_build
     assert target is not None
     assert target.note is None
     plain = wheel(tmp_path, ("x/_C.so", "good-extension.so"), name="plain")
-    mixed = judged(tmp_path, [*declared, plain], where).torch_build
+    mixed = report_of(tmp_path, [*declared, plain], where).torch_build
     assert mixed is not None
     assert "the newest known" in (mixed.note or "")
     # A file that declares that very release is not checked against it for lack of a torch.
     newest = wheel(tmp_path, ("x/_C.so", "good-extension.so"), name="newest", requires=f"torch=={mixed.version}")
-    named = judged(tmp_path, [newest], where).torch_build
+    named = report_of(tmp_path, [newest], where).torch_build
     assert named is not None
     assert (named.version, named.note) == (mixed.version, None)
-    other = judged(tmp_path, [wheel(tmp_path, ("x/y.so", "empty-library.so"), name="other")], where).torch_build
+    other = report_of(tmp_path, [wheel(tmp_path, ("x/y.so", "empty-library.so"), name="other")], where).torch_build
     assert other is not None
     assert other.note is None
 
@@ -578,7 +578,7 @@ def test_a_symbol_that_every_admitted_release_exports_is_a_note(
 def advice(folder: Path, torch: str, *members: tuple[str, str]) -> set[str]:
     """The versions that a package is advised to install instead of this torch."""
     name = wheel(folder, *members)
-    fixes = (cause.fix for a in judged(folder, [name], None, torch=torch).artifacts for cause in a.causes)
+    fixes = (cause.fix for a in report_of(folder, [name], None, torch=torch).artifacts for cause in a.causes)
     return {way for fix in fixes for way in re.findall(r'pip install ("torch[^"]*")', fix)}
 
 
@@ -612,7 +612,7 @@ def test_no_torch_is_advised_where_a_file_of_the_package_loads_on_none(tmp_path:
 def test_a_missing_declaration_is_reported_first_with_changed_layouts(tmp_path: Path) -> None:
     """autograd-node-subclass.so is compiled for 2.13.0 and loads on later ones, where it crashes."""
     name = wheel(tmp_path, ("x/_C.so", "autograd-node-subclass.so"))
-    shown = text.render(judged(tmp_path, [name], None), text.Style(width=None, fail_on=Severity.ERROR))
+    shown = text.render(report_of(tmp_path, [name], None), text.Style(width=None, fail_on=Severity.ERROR))
     assert "the wheel declares no torch requirement, and has `layout-drift` on torch " in shown.splitlines()[1]
     assert "fix: Declare `torch>=2.13,<2.14`" in shown.splitlines()[2]
 
@@ -620,7 +620,7 @@ def test_a_missing_declaration_is_reported_first_with_changed_layouts(tmp_path: 
 def test_a_missing_declaration_is_reported_first_for_a_failing_wheel(tmp_path: Path) -> None:
     """gcc-const-data-ptr.so loads on 2.3.0-2.11.0 (nm over the wheels), and not on the newest release."""
     members = (("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "gcc-const-data-ptr.so"))
-    lines = text.render(judged(tmp_path, [wheel(tmp_path, *members)], None), text.Style(width=None))
+    lines = text.render(report_of(tmp_path, [wheel(tmp_path, *members)], None), text.Style(width=None))
     newest = open_index().newest("x86_64").torch
     assert lines.splitlines()[1:3] == [
         "  warning[torch-requirement-missing]: the wheel declares no torch requirement, and does not load on torch "
@@ -628,7 +628,7 @@ def test_a_missing_declaration_is_reported_first_for_a_failing_wheel(tmp_path: P
         "    fix: Declare `torch>=2.3,<2.12`",
     ]
     # A loading one needs no line.
-    fine = judged(tmp_path, [wheel(tmp_path, ("y/_C.so", "stable-abi.so"), name="y")], None)
+    fine = report_of(tmp_path, [wheel(tmp_path, ("y/_C.so", "stable-abi.so"), name="y")], None)
     assert "torch-requirement-missing" not in text.render(fine, text.Style(width=None))
 
 
@@ -656,7 +656,7 @@ def test_no_torch_is_named_as_declared_without_a_declaration(tmp_path: Path) -> 
     older = wheel(tmp_path, ("y/_C.so", "good-extension.so"), name="older", tag="cp39-cp39-manylinux_2_28_x86_64")
     pinned = wheel(tmp_path, ("z/_C.so", "good-extension.so"), name="pinned", requires="torch==2.6.0")
     where = environment(tmp_path, PythonVersion(3, 11))
-    (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "checked against" in n]
+    (note,) = [n for n in report_of(tmp_path, [plain, older], where).notes if "checked against" in n]
     assert "against the newest known release for its tags: 2.8.0+cu128, 2.15.0+cu132" in note
-    (note,) = [n for n in judged(tmp_path, [plain, pinned], where).notes if "checked against" in n]
+    (note,) = [n for n in report_of(tmp_path, [plain, pinned], where).notes if "checked against" in n]
     assert "the declared torch, or the newest known release for its tags: 2.6.0+cu124, 2.15.0" in note

@@ -49,7 +49,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         file.unlink()
 
 
-def judged(torch: str) -> dict[tuple[str, str | None], ArtifactReport]:
+def reports_of(torch: str) -> dict[tuple[str, str | None], ArtifactReport]:
     directory = fetch.corpus_dir()
     wheels = [str(fetch.download(wheel, directory)) for wheel in WHEELS]
     options = ScanOptions(
@@ -70,7 +70,7 @@ def _told(bound: CheckedImport) -> tuple[str, str, str | None]:
 
 
 def test_every_corpus_file_has_the_same_result(unpacked: Path) -> None:
-    by_wheel, by_index = judged(str(unpacked)), judged(VERSION)
+    by_wheel, by_index = reports_of(str(unpacked)), reports_of(VERSION)
     assert by_wheel.keys() == by_index.keys()
     verdicts = {key: (a.verdict, by_index[key].verdict) for key, a in by_wheel.items()}
     assert {key: both for key, both in verdicts.items() if both[0] is not both[1]} == {}

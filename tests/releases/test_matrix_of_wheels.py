@@ -74,7 +74,7 @@ class Member:
         return f"{self.wheel}: {self.report.member}"
 
 
-def judged(wheel: Path, torch: str) -> list[ArtifactReport]:
+def reports_of(wheel: Path, torch: str) -> list[ArtifactReport]:
     """The members that import symbols of torch."""
     options = ScanOptions(torch=torch, environment=None, settings=LoaderSettings(cwd=str(wheel.parent)), matrix=True)
     report = scan([str(wheel)], options)
@@ -92,13 +92,13 @@ def members() -> tuple[Member, ...]:
         path = fetch.download(wheel, fetch.corpus_dir())
         pinned = pinned_torch(path)
         if pinned is not None:
-            found += [Member(wheel.file, pinned, report) for report in judged(path, pinned)]
+            found += [Member(wheel.file, pinned, report) for report in reports_of(path, pinned)]
     return tuple(found)
 
 
 def of(wheel: str, member: str) -> ArtifactReport:
     (path,) = [fetch.download(each, fetch.corpus_dir()) for each in WHEELS if each.file.startswith(wheel)]
-    (report,) = [a for a in judged(path, "2.13.0") if a.member == member]
+    (report,) = [a for a in reports_of(path, "2.13.0") if a.member == member]
     return report
 
 
@@ -123,7 +123,7 @@ def test_a_file_named_after_its_torch_loads_on_it() -> None:
     """dgl builds one library per torch release and puts that release into its name."""
     (path,) = [fetch.download(each, fetch.corpus_dir()) for each in WHEELS if each.file.startswith("dgl-")]
     seen = 0
-    for report in judged(path, "2.1.0"):
+    for report in reports_of(path, "2.1.0"):
         named = re.search(r"_pytorch_(\d+\.\d+\.\d+)\.so$", report.member or "")
         if named:
             seen += 1
@@ -148,7 +148,7 @@ def arm_wheel(request: pytest.FixtureRequest) -> Path:
 def test_aarch64(arm_wheel: Path) -> None:
     pinned = pinned_torch(arm_wheel)
     assert pinned is not None
-    reports = judged(arm_wheel, pinned)
+    reports = reports_of(arm_wheel, pinned)
     assert reports
     for report in reports:
         assert report.machine == "aarch64"

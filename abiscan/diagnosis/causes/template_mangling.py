@@ -23,7 +23,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind
-from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, AS_LIBTORCH_OF_MACOS, GCC_FORM_FLAG
+from abiscan.mangling.compiler_flags import AS_GCC, AS_GCC_FOR_HIP, AS_LIBTORCH_OF_MACOS, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId
 from abiscan.model.platforms import OperatingSystem, system_of
 
