@@ -27,8 +27,9 @@ def causes(missing: MissingName) -> Candidates:
     if vendor is not None and vendor.cuda:
         return
     library = library_of_version(version)
-    file = library.file if library is not None else (named or "").partition(".so")[0]
-    product = library.product if library is not None else named or "the library that defines it"
+    own = (named or "").rpartition("/")[2]
+    file = library.file if library is not None else own.partition(".so")[0]
+    product = library.product if library is not None else own or "the library that defines it"
     is_module = missing.file.python is not None or "-packages" in missing.file.path
     if missing.reference.link_time:
         folder, slash, name = missing.file.path.rpartition("/")
@@ -52,7 +53,7 @@ def causes(missing: MissingName) -> Candidates:
             "module": safe(missing.file.module, "MODULE") if is_module else "MODULE",
             "conda": "" if library is None else library.conda,
         },
-        symbol=missing.name,
+        symbol="" if missing.name == version else missing.name,
         version=version,
         product=product,
         file=file,

@@ -207,6 +207,7 @@ _WITHOUT_OLD_CODE = (12, 8)
 _OLDEST_SINCE_12_8 = (7, 5)
 _OF_OLD_CODE = (12, 6)
 _THOR = 11
+_GB10 = (12, 1)
 
 
 def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
@@ -220,7 +221,7 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     if missing.log.is_jetson and not (at[0] == _THOR and "+cu" in (missing.log.torch or "")):
         return None
     if at >= (10, 0):
-        index, oldest = ("cu130", (2, 9)) if at[0] == _THOR else ("cu128", (2, 7))
+        index, oldest = ("cu130", (2, 9)) if at[0] == _THOR or at[:2] == _GB10 else ("cu128", (2, 7))
         here = versions.order(missing.target_version) or ()
         # torch 2.12 has no builds for CUDA 12.8.
         if missing.target is not None and oldest <= here[:2] < (2, 12):
