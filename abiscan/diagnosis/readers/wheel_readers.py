@@ -38,7 +38,7 @@ def wheel_tags(hit: Hit, values: Values) -> Values | None:
     """The first `tags` of the wheel `name`, its CPythons (`for_python`; of abi3 `oldest_python`), its only system
     (`wheel_system`), its project (`project`, `wheel_project`) and public version (`wheel_version`), and what fits none
     of its tags according to the text around; for names of wheels."""
-    parts = split_wheel_name(values["name"])
+    parts = split_wheel_name(values.get("name", "").replace("%2B", "+"))
     if parts is None:
         return None
     tags = parts[2]
