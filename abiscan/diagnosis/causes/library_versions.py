@@ -12,10 +12,24 @@ from abiscan.model.imports import Status
 from abiscan.ownership.vendors import vendor_of_library
 
 
+def is_installed_in_link(missing: MissingName) -> bool:
+    """Whether the linker misses a C symbol for an installed shared library, which was linked long before."""
+    is_read = missing.file.facts is not None
+    return missing.reference.link_time and missing.cxx is None and ".so" in missing.file.path and not is_read
+
+
 def causes(missing: MissingName) -> Candidates:
     """For a versioned reference outside of system, CUDA and torch libraries. The linker takes the version from the
     library that it is given, so the file was linked with it."""
     version = missing.reference.version
+    if version is None and not missing.is_torch_name and is_installed_in_link(missing):
+        folder, _slash, name = missing.file.path.rpartition("/")
+        folder = safe(folder, "DIRECTORY")
+        file = safe(missing.file.path, "FILE")
+        yield from row_causes(
+            "library-of-link-lacks-symbol", missing, commands={"folder": folder, "file": file}, needing=name
+        )
+        return
     if version is None or is_symbol_version(version) or missing.is_torch_name:
         return
     if missing.reference.link_time and not missing.file.path:

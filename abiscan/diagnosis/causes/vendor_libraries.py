@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import Final
 
+from abiscan.diagnosis.causes.library_versions import is_installed_in_link
 from abiscan.diagnosis.fixes import torch_fixes
 from abiscan.diagnosis.fixes.system_packages import library_of_file
 from abiscan.diagnosis.fixes.wheel_rows import is_on_windows
@@ -56,6 +57,8 @@ def causes(missing: MissingName) -> Candidates:
     if vendor.library == "nccl" and missing.file.facts is None and _OF_HIP in missing.file.base_name:
         file, path = missing.file.base_name, missing.file.path
         yield from row_causes("rccl-lacks-symbol", missing, symbol=missing.name, file=file, path=path)
+    elif missing.reference.version is None and is_installed_in_link(missing):
+        yield from _not_linked(missing, vendor, 0.5)
     elif vendor.cuda:
         yield from _cuda(missing, vendor)
     elif missing.reference.version is None or missing.file.facts is not None:

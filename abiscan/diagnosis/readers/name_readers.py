@@ -127,9 +127,9 @@ def undefined_reference(hit: Hit, _values: Values) -> Values | None:
     if token is None or (not token.quoted and is_plain_word(token.name)):
         return None
     found = {**_of_token(token), **_object_or_source(hit.before)}
-    # Only shared libraries refer to a version.
-    of_library = _OF_SHARED_LIBRARY.search(hit.before[-2_048:]) if token.version else None
-    if of_library is not None:
+    # Only shared libraries refer to a version. Of a C symbol, an installed one shows who linked it.
+    of_library = _OF_SHARED_LIBRARY.search(hit.before[-2_048:]) if token.version or token.name.isidentifier() else None
+    if of_library is not None and (token.version or (_INSTALLED.search(of_library[1]) and token.name[:2] != "_Z")):
         found["needed_by"] = of_library[1]
     # `undefined reference to symbol` is of a definition that the linker found in a library outside of its command line.
     return {**found, "version": ""} if symbol is not None else found
@@ -261,6 +261,8 @@ def _opened_by_dyld(hit: Hit) -> str:
 _SOURCES: Final = ("cpp", "cc", "cxx", "c", "cu", "cuh", "hip", "h", "hpp", "mm", "o", "a")
 _LINE = re.compile(r":(\d{1,7})")
 _OF_SHARED_LIBRARY = re.compile(r"(?<![^\s:()])([^\s:()]{1,1024}\.so[.\d]{0,32}): {0,2}$")
+# Folders of the system, of packages and of environments: their libraries are linked before the build of an extension.
+_INSTALLED = re.compile(r"^(?!.*/(?:lib)?torch/)(?:/(?:usr|opt|lib\d{0,2})/|.*(?:[-/](?:packages|envs)|conda3?)/)")
 _SYMBOL = re.compile(r"(?:symbol|\u7b26\u53f7)\s")
 
 

@@ -39,7 +39,10 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
     known file."""
     name, package = values["name"], values.get("package")
     if package is not None:
-        if not (is_compiled_module(name) or is_file_of_package(f"{package}.{name}")):
+        of_file = is_file_of_package(f"{package}.{name}")
+        # A function of a package of the catalogue may end in `_cuda`, too.
+        is_function = name[0] != "_" and is_module_of_package(package) and not is_module_of_package(name)
+        if not of_file and (is_function or not is_compiled_module(name)):
             return None
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
