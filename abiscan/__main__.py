@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -30,8 +31,9 @@ def start(*, forget_directory: bool = False) -> None:
 def _forget_working_directory() -> None:
     """Remove the working directory, which `python -m` puts first, from `sys.path`."""
     first = sys.path[0] if sys.path else None
-    if not sys.flags.safe_path and first is not None and first in ("", os.getcwd()):
-        del sys.path[0]
+    with contextlib.suppress(FileNotFoundError):  # the directory is removed, and contains nothing to import
+        if not sys.flags.safe_path and first is not None and first in ("", os.getcwd()):
+            del sys.path[0]
 
 
 if __name__ == "__main__":

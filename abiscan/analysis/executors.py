@@ -278,7 +278,8 @@ class _Children:
     def _bury(self, child: _Child, task: _Task) -> None:
         """Report the file at which a child died, unless memory may suffice for it with one process."""
         end = child.end()
-        reason = f"the process that read it died ({end})"
+        killed = ", which the system sends when memory is short" if end == "SIGKILL" else ""
+        reason = f"the process that read it died ({end}{killed})"
         task.is_done = True
         if end == "SIGKILL" and self._all:  # as by the system, if memory is short
             self.broken.append(task.batch)
@@ -318,6 +319,9 @@ def _work(batches: IO[bytes], messages: IO[bytes], options: ScanOptions, scratch
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)  # nothing to clean up here
 
     import pickle
     import time
@@ -350,6 +354,8 @@ def _work(batches: IO[bytes], messages: IO[bytes], options: ScanOptions, scratch
         status = 0
     except BrokenPipeError:
         pass  # the parent ended
+    except MemoryError:
+        os.kill(os.getpid(), signal.SIGKILL)  # as the system does: the parent may try again with one process
     except BaseException:
         traceback.print_exc()
     finally:

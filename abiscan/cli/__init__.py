@@ -36,12 +36,28 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         status = USAGE if isinstance(error, UsageError) else INCOMPLETE
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            note(f"error: {error.filename or 'the report could not be written'}: {os_error_words(error)}")
+            note(f"error: {_subject_of(error)}: {os_error_words(error)}")
             sys.exit(INCOMPLETE)
         # The reader is gone (`| head`). Without this, Python prints an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = PASS
+    except MemoryError:
+        note("error: out of memory")
+        status = INCOMPLETE
     sys.exit(status)
+
+
+def _subject_of(error: OSError) -> str:
+    """What an error of the system concerns, if no code has named it: a file, the working directory, a limit, or else
+    the report."""
+    import errno
+
+    if error.filename is not None:
+        return os.fsdecode(error.filename)
+    if error.errno == errno.ENOENT:
+        return "the working directory"
+    limits = {errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max", errno.EAGAIN: "ulimit -u", errno.ENOMEM: "memory"}
+    return limits.get(error.errno or 0, "the report could not be written")
 
 
 def _run(words: Sequence[str]) -> int:
@@ -111,6 +127,7 @@ def run() -> NoReturn:
     from abiscan.cli.compiled_modules import import_compiled_modules
 
     import_compiled_modules()
+    _end_tidily()
     try:
         main()
     except SystemExit as stop:
@@ -120,3 +137,17 @@ def run() -> NoReturn:
                 if stream is not None:
                     stream.flush()
         os._exit(status)
+
+
+def _end_tidily() -> None:
+    """Let SIGTERM and SIGHUP end this process with 128 + their number, as registry runs document, and with the cleanup
+    of Ctrl-C: no temporary file and no child such as pip remains. Ignored signals (nohup) stay ignored."""
+    signal = __import__("_signal")  # `signal` wraps it in enums: a thousandth of a second
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)

@@ -238,8 +238,9 @@ def read_baseline_file(path: str, *, own: bool) -> str:
 
 
 def print_stderr(line: str) -> None:
-    """Write a line to standard error and flush."""
-    print(line, file=sys.stderr, flush=True)
+    """Write a line to standard error and flush. Without space or reader it is lost, and the exit status remains."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:

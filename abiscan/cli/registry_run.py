@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -141,11 +140,6 @@ def now() -> str:
 @contextlib.contextmanager
 def _kept(run: Run, directory: str) -> Iterator[None]:
     """Keep finished wheels however the run ends, and print how to continue. Nothing is kept after a usage error."""
-
-    def end(_number: int, _frame: object) -> None:
-        raise SystemExit(128 + signal.SIGTERM)
-
-    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     except BaseException as error:
@@ -158,8 +152,6 @@ def _kept(run: Run, directory: str) -> Iterator[None]:
             stay = counted(len(run.done), "wheel is", "wheels are")
             note(f"{stay} kept; continue with --resume {directory}")
         raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _summarise(run: Run, found: RunProgress, line: CommandLine) -> int:

@@ -176,7 +176,7 @@ class TemporaryFile:
         """The written bytes, with zeros elsewhere.
 
         Raises:
-            UnreadableFile: there is no space for it.
+            UnreadableFile: there is no space for it, on the disk or in memory.
         """
         self._flush()
         try:
@@ -186,7 +186,9 @@ class TemporaryFile:
                 write_at(self._descriptor, (b"\0",), end - 1)
             return mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ, offset=self._base)
         except (OSError, ValueError, OverflowError) as error:
-            raise NoRoom(self._display, f"no space for its {size_words(self._size)}: {error}") from error
+            if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+                raise self._no_room(error) from error
+            raise NoRoom(self._display, f"no memory for its {size_words(self._size)}") from error
 
     def _no_room(self, error: OSError) -> NoRoom:
         words = os_error_words(error)

@@ -74,7 +74,9 @@ def render(report: Report, style: Style | None = None) -> str:
         if shown and headed:
             has_binaries = any(m.kind is ArtifactKind.SHARED_OBJECT for m in inside)
             label = outcome_label(outcome, inside, style) if has_binaries else verdict_label(inside[0], style)
-            lines += wrap(_container_line(container, inside, style), style, f"{label} ", "  ")
+            unread = sum(error.path.startswith(f"{container.path}!") for error in report.errors)
+            words = _container_line(container, inside, style) + (f"; {unread} could not be read" if unread else "")
+            lines += wrap(words, style, f"{label} ", "  ")
             lines += declaration_lines(inside, style)
         lines += shown
     for error in report.errors:

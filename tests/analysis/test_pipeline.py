@@ -154,7 +154,10 @@ def test_a_process_that_is_killed_for_memory_is_tried_again_alone(
 
     monkeypatch.setattr("abiscan.analysis.scan_batch.check_artifact", check)
     report = scan(["."], options(tree), jobs=jobs, executor=in_children(jobs))
-    unread = InputError(died, "the process that read it died (SIGKILL): the file was not read")
+    unread = InputError(
+        died,
+        "the process that read it died (SIGKILL, which the system sends when memory is short): the file was not read",
+    )
     assert (unread in report.errors) is not is_read
     assert (report.artifacts == whole.artifacts) is is_read
 

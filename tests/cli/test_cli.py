@@ -21,7 +21,7 @@ import abiscan
 from abiscan.cli.commands import cli
 from tests import torch_here
 from tests.fixtures.wheels import make_wheel
-from tests.programs import run_abiscan
+from tests.programs import run_abiscan, run_program
 from tests.tables import table_rows
 from tests.torch_process import Run
 from tests.truth.oracle import ask
@@ -536,3 +536,21 @@ def test_timings_name_each_pass_that_ran() -> None:
     assert {each.name for each in PASSES if not each.skipped} <= set(timed)
     assert timed == [each.name for each in PASSES if each.name in timed]
     assert "--timings" not in run("scan", "--help").stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full of Linux")
+@pytest.mark.parametrize(
+    ("shell", "status", "told"),
+    [
+        ("ulimit -n 8; {0} {1} -j 4", 3, "abiscan: error: ulimit -n: too many open files\n"),
+        ("mkdir gone; cd gone; rmdir ../gone; {0} {1}", 3, "error: the working directory: no such file or directory\n"),
+        ("{0} {1} > /dev/full", 3, "error: the report could not be written: no space left on device\n"),
+        ("{0} {1} -q 2> /dev/full", 0, ""),
+    ],
+)
+def test_the_reason_is_of_the_system_call_that_failed(tmp_path: Path, shell: str, status: int, told: str) -> None:
+    for name in ("one", "two", "three", "four"):
+        make_wheel(tmp_path, {f"{name}/m.so": (FIXTURES / "good-extension.so").read_bytes()}, name=name)
+    command = shell.format(f"{sys.executable} -m abiscan", tmp_path)
+    done = run_program(["sh", "-c", command], cwd=tmp_path)
+    assert (done.returncode, done.stderr.endswith(told)) == (status, True), done.stderr
