@@ -61,7 +61,7 @@ def package_module(hit: Hit, values: Values) -> Values | None:
     project = name.partition(".")[0]
     if python_name(hit, values) is not None:
         return None
-    compiled = is_compiled_module(name) and name != project
+    compiled = (is_compiled_module(name) or is_file_of_package(name)) and name != project
     if compiled or not is_module_of_package(project):
         return None
     found = {"project": project} if name == project else {"project": project, "inside": project}
