@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -35,3 +35,14 @@ def table_rows(test: Callable[..., None]) -> pytest.MarkDecorator:
     assert not unknown, f"{test.__name__} has no parameter for {unknown}"
     rows = [tuple(msgspec.convert(row.get(name), kind) for name, kind in types.items()) for row in table]
     return pytest.mark.parametrize(tuple(types), rows)(test)
+
+
+def sampled(rows: Sequence[Any], ids: Sequence[str]) -> list[Any]:
+    """Parameters of a test: one row in 16 in a default run, the others with `-m slow`."""
+    marks: list[tuple[pytest.MarkDecorator, ...]] = [
+        () if at % 16 == 0 else (pytest.mark.slow,) for at in range(len(rows))
+    ]
+    every = zip(rows, ids, marks, strict=True)
+    return [
+        pytest.param(*(row if isinstance(row, tuple) else (row,)), id=name, marks=mark) for row, name, mark in every
+    ]

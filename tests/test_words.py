@@ -41,27 +41,23 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=1)
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _literals(path: Path) -> Iterator[str]:
-    """String literals without docstrings, those of attributes included."""
-    tree = _tree(path)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            yield node.value
+def _constants(path: Path) -> tuple[list[str], list[str]]:
+    """String literals, and docstrings with those of attributes."""
+    literals: list[str] = []
+    docstrings: dict[int, str] = {}
+    # A statement comes before its value.
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docstrings[id(node.value)] = node.value.value
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            literals.append(node.value)
+    return literals, list(docstrings.values())
 
 
 def _prose(path: Path) -> Iterator[str]:
     """Docstrings, those of attributes included, and blocks of comment lines, without `code`."""
     source = path.read_text(encoding="utf-8")
-    blocks = [
-        node.value.value
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-    ]
+    blocks = list(_constants(path)[1])
     last = -1
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -77,7 +73,7 @@ def _prose(path: Path) -> Iterator[str]:
 
 def _texts(path: Path) -> Iterator[str]:
     if path.suffix == ".py":
-        yield from _literals(path)
+        yield from _constants(path)[0]
     elif path.suffix == ".toml":
         # Texts of other programs are quoted as they are.
         for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items():

@@ -25,7 +25,7 @@ from abiscan.diagnosis.readings.read_text import read_text
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.diagnosis.text.message_text import Hit
 from tests.diagnosis.explained import explain
-from tests.tables import table_rows
+from tests.tables import sampled, table_rows
 from tools.message_data import FOLDER, catalogue, code_causes
 from tools.read_catalogue import InvalidMessage, read_catalogue
 
@@ -78,7 +78,9 @@ def test_an_example_is_recognised(message: Message, example: Example, nothing: K
     assert all(cause.evidence and cause.fix for cause in subject.causes)
 
 
-@pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
+@pytest.mark.parametrize(
+    ("message", "example"), sampled(EXAMPLES, [f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
+)
 def test_an_example_without_its_name_or_number_is_read(message: Message, example: Example) -> None:
     """As in a truncated or damaged log: found by fuzzing, with an empty name or line number."""
     for value in example.captures.values():
@@ -92,10 +94,7 @@ def test_an_example_without_its_name_or_number_is_read(message: Message, example
 _IN_LOGS = [m for m in CATALOGUE.message if m.answer is None or not answer_of_id(m.answer).only_alone]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [pytest.param(m, id=m.id, marks=() if at % 16 == 0 else pytest.mark.slow) for at, m in enumerate(_IN_LOGS)],
-)
+@pytest.mark.parametrize("message", sampled(_IN_LOGS, [m.id for m in _IN_LOGS]))
 def test_a_row_has_the_same_values_at_the_end_of_a_log(message: Message) -> None:
     """Of a long text, patterns are searched only where their words are."""
     text = message.examples[0].text
@@ -103,7 +102,7 @@ def test_a_row_has_the_same_values_at_the_end_of_a_log(message: Message) -> None
     assert getattr(in_log, "values", in_log is not None) == getattr(alone, "values", alone is not None)
 
 
-@pytest.mark.parametrize("message", CATALOGUE.message, ids=lambda message: message.id)
+@pytest.mark.parametrize("message", sampled(CATALOGUE.message, [m.id for m in CATALOGUE.message]))
 def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
     """A backtracking pattern would take long on text like its matches."""
     example, anchor = message.examples[0].text, message.anchors[0]

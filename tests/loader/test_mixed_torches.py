@@ -46,6 +46,7 @@ def _of_the_processor(folder: Path) -> None:
     _other_library(folder / "glibc-hwcaps" / "x86-64-v2")
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @kit.needs_glibc
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def compiled(call: str, directory: Path) -> ArtifactReport:
     return artifact
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_const_data_ptr_rewritten_as_in_the_rule(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ WITHOUT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "torch"),
     [pytest.param(WITH_TORCH, True, marks=pytest.mark.torch, id="torch"), pytest.param(WITHOUT, False, id="plain")],
