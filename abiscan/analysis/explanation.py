@@ -21,6 +21,7 @@ from abiscan.diagnosis.text.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.text.text_facts import is_shown
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import SharedObject
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TorchBuild
 
@@ -91,6 +92,8 @@ def _explained(read: ReadText, text: str, options: ScanOptions, needed_by: str |
     if read.facts.gpu in (AMD, DCU) and options.python_named and knowledge.target is not None and knowledge.target.cuda:
         note = f"torch {knowledge.target.version} of --python is for CUDA {knowledge.target.cuda}; the text is of ROCm."
         subjects = tuple(replace(each, notes=(*each.notes, note)) for each in subjects)
+    if read.facts.python is not None:
+        subjects = tuple(_with_python_note(each, PythonVersion(*read.facts.python)) for each in subjects)
     # A word alone is the name of something, and not a report.
     if subjects or read.is_bare or is_shown("question_beside_installation", text[:_QUESTION]):
         return Explanation(subjects)
@@ -134,6 +137,14 @@ def _subjects(
         else:
             chosen.append(_noted(other, knowledge.target) if exported else subject)
     return tuple(chosen)
+
+
+def _with_python_note(subject: Subject, python: PythonVersion) -> Subject:
+    from abiscan.diagnosis.fixes.torches_for_python import without_wheels
+
+    notes = filter(None, (without_wheels(cause.fix, python) for cause in subject.causes))
+    note = next(notes, None)
+    return subject if note is None else replace(subject, notes=(*subject.notes, note))
 
 
 def _listed_imports(text: str, options: ScanOptions) -> Subject | None:

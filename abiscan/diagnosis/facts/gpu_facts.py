@@ -232,15 +232,15 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
         build = newest_with(values["gpu"].replace("compute_", "sm_"))
         return torch_commands.install_torch(build[0], missing, variant=build[1]) if build else None
     if at[:2] < _OLDEST_SINCE_12_8:
-        newer = "builds for later CUDA have no code for it"
-        return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
+        command = torch_commands.force_reinstall(torch_commands.newest_torch("cu126", missing)).replace(" -U", "", 1)
+        return f"{command}  # builds for CUDA 12.8 and later have no code for it"
     if not torch_lacks_gpu(values, missing) and "refused_by_torch" not in values:
         return None
     first = gpu_first_cuda(values, missing) or ""
     same = None
     if missing.target is not None:
         same = torch_commands.torch_of_cuda_since(first, first.partition(".")[0], missing)
-    newest = "pip install -U torch --index-url https://download.pytorch.org/whl/cu126"
+    newest = torch_commands.newest_torch("cu126", missing)
     return newest if same is None else f"{same}\nor the newest torch: {newest}"
 
 

@@ -310,6 +310,17 @@ def torch_for_cuda(cuda: str, missing: MissingName, *, same_major: bool = False)
     return None
 
 
+def newest_torch(variant: str, missing: MissingName) -> str:
+    """The command that installs the newest torch for a CUDA (`cu126`); where none has wheels for the CPython of the
+    text, the newest that has, for a CUDA before it."""
+    rows = (row.variants.items() for row in rows_of(_torch(), missing))
+    torches = [torch for torch, known in chain.from_iterable(rows) if variant in known]
+    newest = f"pip install -U torch --index-url {INDEXES}{variant}"
+    if any(is_installable(patch_release(torch), missing) for torch in torches):
+        return newest
+    return torch_for_cuda(cuda_release(variant), missing) or newest
+
+
 def is_installable(torch: str, missing: MissingName) -> bool:
     """Whether a release has wheels for the CPython of the text, if that is known."""
     return missing.loading_python is None or missing.loading_python in with_wheels(torch)
