@@ -311,8 +311,8 @@ def torch_for_cuda(cuda: str, missing: MissingName, *, same_major: bool = False)
 
 
 def newest_torch(variant: str, missing: MissingName) -> str:
-    """The command that installs the newest torch for a CUDA (`cu126`); where none has wheels for the CPython of the
-    text, the newest that has, for a CUDA before it."""
+    """The command that installs the newest torch for a CUDA (`cu126`); if no such torch has wheels for the CPython of
+    the text, the newest that has, for a CUDA before it."""
     rows = (row.variants.items() for row in rows_of(_torch(), missing))
     torches = [torch for torch, known in chain.from_iterable(rows) if variant in known]
     newest = f"pip install -U torch --index-url {INDEXES}{variant}"
