@@ -87,7 +87,7 @@ _CUDA_BUILD_AT_LINK_TIME = (
     "(None is a CPU build, which has no such library: pip install --force-reinstall torch --index-url "
     "https://download.pytorch.org/whl/cu126, or the index of another CUDA)"
 )
-_PYTHON_IMPORT = r"python(\d)(\d{1,2})(?:_d)?\.lib"
+_PYTHON_IMPORT = r"python(\d)(\d{1,2})t?(?:_d)?\.lib"
 
 
 def _import_library(name: str, missing: MissingName) -> Candidates:
