@@ -71,9 +71,18 @@ def causes(missing: MissingName) -> Candidates:
             "symbol-of-sycl-runtime", missing, symbol=missing.shown, file=missing.file.file_name or "the file"
         )
         return
-    if missing.file.is_torch_itself:
-        return
     if missing.namespace in STANDARD_SCOPES:
+        return
+    if missing.file.is_torch_itself:
+        if missing.reference.link_time and missing.file.facts is None:
+            yield from row_causes(
+                "torch-library-lacks-part",
+                missing,
+                commands={"path": safe(missing.file.path, "FILE")},
+                symbol=missing.shown,
+                file=missing.file.file_name,
+                of_protobuf=re.match(r"google::protobuf|onnx_?\w*::|caffe2::\w*Proto", missing.shown) is not None,
+            )
         return
     vendor = vendor_of_library(missing.file.file_name) if missing.file.facts is None else None
     if vendor is not None and vendor.cuda:

@@ -321,6 +321,8 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         path=missing.file.path,
         vendor_library=vendor.library,
         by_jit=_OF_JIT in missing.file.path,
+        by_linker=missing.reference.link_time,
+        vendor_package=vendor.conda or vendor.distribution,
     )
 
 

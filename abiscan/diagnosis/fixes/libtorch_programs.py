@@ -77,7 +77,7 @@ def use_libtorch(
     macos = missing.macho or missing.reference.macos or platform_of(missing) == "macosx"
     archive = _archive_for_macos(release) if macos else _archive(release, new_string=new_string)
     lines = [program.release.format(torch=wanted, archive=archive), program.build]
-    if macos:
+    if macos and "{archive}" in program.release:
         lines.insert(0, "uname -m; file /path/to/libtorch/lib/libtorch_cpu.dylib  # must be for the same processor")
         if (versions.order(release) or FIRST_FOR_ARM)[:2] < FIRST_FOR_ARM:
             lines.insert(2, _WHEEL_FOR_MACOS.format(torch=release))

@@ -95,7 +95,15 @@ def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_pro
         score = min(score, remaining)
         yield candidate
     if at_link_time:
-        yield from row_causes("torch-library-not-found-by-linker", missing, evidence=search.evidence, score=score)
+        program = find_program(missing)
+        build = "" if program is None else program.build
+        yield from row_causes(
+            "torch-library-not-found-by-linker",
+            missing,
+            commands={"build": build},
+            evidence=search.evidence,
+            score=score,
+        )
     elif of_program:
         yield from _not_beside_program(search, score)
     else:

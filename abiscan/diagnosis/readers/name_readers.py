@@ -14,6 +14,7 @@ from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 from abiscan.diagnosis.text.text_facts import pattern_of
 from abiscan.ownership.cuda_exports import names_alike
+from abiscan.ownership.torch_names import is_torch_library
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
@@ -127,9 +128,13 @@ def undefined_reference(hit: Hit, _values: Values) -> Values | None:
     if token is None or (not token.quoted and is_plain_word(token.name)):
         return None
     found = {**_of_token(token), **_object_or_source(hit.before)}
-    # Only shared libraries refer to a version. Of a C symbol, an installed one shows who linked it.
-    of_library = _OF_SHARED_LIBRARY.search(hit.before[-2_048:]) if token.version or token.name.isidentifier() else None
-    if of_library is not None and (token.version or (_INSTALLED.search(of_library[1]) and token.name[:2] != "_Z")):
+    # Only shared libraries refer to a version. Of a C symbol, an installed one shows who linked it; torch's own files,
+    # which users rarely link, need what another copy or release lacks.
+    of_library = _OF_SHARED_LIBRARY.search(hit.before[-2_048:])
+    is_c = token.name.isidentifier() and token.name[:2] != "_Z"
+    if of_library is not None and (
+        token.version or is_torch_library(of_library[1]) or (is_c and _INSTALLED.search(of_library[1]))
+    ):
         found["needed_by"] = of_library[1]
     # `undefined reference to symbol` is of a definition that the linker found in a library outside of its command line.
     return {**found, "version": ""} if symbol is not None else found
