@@ -75,6 +75,12 @@ def minor_release(name: str) -> str:
     return found[1]
 
 
+def release_of_cudatoolkit(name: str) -> str:
+    """That release, if conda-forge has a cudatoolkit of it: the last is 11.8. Empty otherwise."""
+    release = minor_release(name)
+    return release if release and int(release.split(".")[0]) <= _LAST_CUDATOOLKIT else ""
+
+
 def is_of_other_minor(name: str, cuda: str) -> bool:
     """Whether a library is of another minor release than the CUDA of torch: up to CUDA 10 names have both numbers."""
     release = minor_release(name)
@@ -94,11 +100,11 @@ def install_for_torch(library: CudaLibrary) -> str:
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
         again = extension_fixes.rebuild(missing, project=missing.log.project or None)
-        release = minor_release(name) if missing.log.is_conda else ""
+        release = release_of_cudatoolkit(name) if missing.log.is_conda else ""
         return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
     if target is None or target.cuda is None:
         shows = f"{SHOWS_CUDA}  # prints the CUDA release of torch"
-        if not missing.log.is_jetson and (release := minor_release(name)):
+        if not missing.log.is_jetson and (release := release_of_cudatoolkit(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         itself = install_itself(library) + _with_runtime_of_jetson(library)
         other = "\n".join(ways or [_build_for_cuda(missing)])
@@ -200,6 +206,7 @@ def extension_for_cuda(missing: MissingName) -> str:
     )
 
 
+_LAST_CUDATOOLKIT: Final = 11
 _CUPTI_OF_WHEELS: Final = ("11.7", "11.8")  # releases of nvidia-cuda-cupti-cu11
 
 
@@ -235,6 +242,8 @@ def install_itself(library: CudaLibrary) -> str:
     if distribution is not None:
         # A second release of a library that torch loads is no solution.
         second = vendor.with_torch and cuda not in (None, int(major))
+        if (minor := minor_release(library.name)) and int(major) > _LAST_CUDATOOLKIT:
+            distribution = f"{distribution}=={minor}.*"
         return path if second else f'pip install "{distribution}"\nor: {path}'
     beside = distributions_beside(vendor, int(major))
     if cuda is not None:

@@ -15,7 +15,7 @@ from abiscan.diagnosis.fixes.cuda_library_packages import (
     install_for_torch,
     install_itself,
     is_of_other_minor,
-    minor_release,
+    release_of_cudatoolkit,
 )
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of
 from abiscan.diagnosis.fixes.safe_names import safe
@@ -88,6 +88,7 @@ def causes_for_cuda(
             jetson=missing.log.is_jetson,
             image_build=missing.log.is_image_build,
             nixos=missing.log.system == "nixos",
+            apptainer=missing.log.is_apptainer,
         )
     else:
         yield from _of_toolkit(library, evidence, by_torch)
@@ -344,7 +345,7 @@ def _needed_by_torch(library: CudaLibrary, evidence: tuple[str, ...]) -> Iterabl
         evidence=evidence,
         commands={"itself": install_itself(library)},
         library=library.name,
-        release=minor_release(library.name) if library.missing.log.is_conda else "",
+        release=release_of_cudatoolkit(library.name) if library.missing.log.is_conda else "",
         jetson=library.missing.log.is_jetson,
         image_build=library.missing.log.is_image_build,
     )

@@ -51,6 +51,7 @@ class LogFacts(Struct, frozen=True):
         system: the distribution, for its package manager (`fedora`, `arch`, `suse`, `nixos`); empty for Debian and
             those based on it, and if the text names none or several.
         is_wsl: whether the system is Linux on Windows (WSL).
+        is_apptainer: whether the text shows a container of Apptainer or Singularity.
         is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         is_jetson_container: whether it is a container on a Jetson.
@@ -108,6 +109,7 @@ class LogFacts(Struct, frozen=True):
     platform: str = ""
     system: str = ""
     is_wsl: bool = False
+    is_apptainer: bool = False
     is_musl: bool = False
     is_jetson: bool = False
     is_jetson_container: bool = False
