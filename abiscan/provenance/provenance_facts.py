@@ -16,7 +16,7 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.provenance.instruction_sets import instruction_sets
-from abiscan.wheel.tags import fitting_platform
+from abiscan.wheel.tags import fitting_platform, other_c_library
 
 # Patterns are strings, compiled only on use.
 _GCC = r"GCC: \([^)]*\) (\d+(?:\.\d+)+)"
@@ -223,16 +223,18 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
 def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
     """The newest version of each family, and an import that requires it."""
     newest: dict[str, tuple[tuple[int, ...], str]] = {}
+    elsewhere = other_c_library(facts.needed) is not None
     for need in facts.version_needs:
         numbered = need.numbered
-        if numbered is not None and not need.weak:
+        # libgcc_s of some machines has versions named GLIBC_, with any C library.
+        if numbered is not None and not need.weak and not (elsewhere and numbered[0] == "GLIBC"):
             family, version = numbered
             newest[family] = max(newest.get(family, ((), "")), (version, need.name))
     for family, (version, name) in newest.items():
         user = min((i.name for i in facts.imports if i.version is not None and i.version.name == name), default=None)
         source = name if user is None else f"{user}@{name}"
         yield ProvenanceFact(_FAMILIES[family], ".".join(map(str, version)), source)
-    tag = fitting_platform(facts.version_needs, facts.machine) if newest else None
+    tag = fitting_platform(facts.version_needs, facts.machine) if newest and not elsewhere else None
     if tag is not None:
         yield ProvenanceFact(Topic.MANYLINUX, tag, "its symbol versions; other rules of the tag are not checked")
 

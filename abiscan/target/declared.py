@@ -103,6 +103,12 @@ class Declared(Struct, frozen=True):
     requires_python: str = ""
     other_python: bool = False
 
+    @property
+    def has_unknown_python(self) -> bool:
+        """Whether it declares Pythons, and the table of CPythons has none of them."""
+        named = self.pythons
+        return self.other_python or (bool(named) and not any(p.admits(v) for p in named for v in known_versions()))
+
     def admits_python(self, version: PythonVersion) -> bool:
         """Whether an installer accepts the file for a CPython. An invalid specifier accepts all."""
         if not self.requires_python:

@@ -46,6 +46,8 @@ _WINDOWS = ("win_amd64", "win_arm64", "win32")
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 # Tag machine -> name of the ELF machine in `abiscan.elf`, if different.
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
+# The reverse, for the tags that packaging.tags accepts.
+_TAG_MACHINES = {"i386": "i686", "arm": "armv7l"}
 # Libraries on every system of a manylinux tag, besides those of glibc and GCC (PEP 513 and 600; `lib_whitelist` of
 # auditwheel's policy).
 _GUARANTEED = frozenset(
@@ -272,7 +274,7 @@ def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterab
     candidates = [tag for tag in sorted(known) if known[tag]["GLIBC"] >= newest]
     for tag in candidates or [newest]:
         if not _newer(known.get(tag, {"GLIBC": tag}), needs, bundled):
-            return f"manylinux_{tag[0]}_{tag[1]}_{machine}"
+            return f"manylinux_{tag[0]}_{tag[1]}_{_TAG_MACHINES.get(machine, machine)}"
     return None
 
 
@@ -283,6 +285,12 @@ def _glibc(need: VersionNeed) -> tuple[int, int] | None:
         case ("GLIBC", (major, minor, *_)):
             return major, minor
     return None
+
+
+def other_c_library(needed: Iterable[str]) -> str | None:
+    """The soname of a C library other than glibc: musl's `libc.musl-x86_64.so.1` (Alpine) or `libc.so`, which Android
+    has, too; None if the file needs none."""
+    return next((soname for soname in needed if soname == "libc.so" or soname.startswith("libc.musl-")), None)
 
 
 def machine_fits(declared: DeclaredTags, machine: str) -> bool:

@@ -115,8 +115,8 @@ def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Ite
     of_python = [b.name for b in undecided if b.owner is Owner.PYTHON]
     if of_python and record.target.possible:
         yield _unknown_python(record, of_python)
-    elif of_python and record.loader.undecided:
-        yield f"not checked: {counted(len(of_python), 'symbol')} of Python: {record.loader.undecided}"
+    elif of_python and (reason := _unchecked_python(record)):
+        yield f"not checked: {counted(len(of_python), 'symbol')} of Python: {reason}"
     late = set(package.late_bound)
     if late:
         called = [each.demangled or each.name for each in record.imports if each.name in late]
@@ -134,6 +134,12 @@ def _on_undecided(record: FileRecord, undecided: Sequence[CheckedImport]) -> Ite
         )
     if record.loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
         yield f"the loader would stop here only because the GPU driver is missing: {record.loader.error}"
+
+
+def _unchecked_python(record: FileRecord) -> str | None:
+    if record.target.declared.has_unknown_python:
+        return "the exports of the Python that its tag names are not known"
+    return record.loader.undecided
 
 
 def _unknown_python(record: FileRecord, names: list[str]) -> str:

@@ -16,11 +16,13 @@ from abiscan.rules.rule import Rule
 from abiscan.wheel.tags import (
     DeclaredTags,
     Excess,
+    System,
     beyond_stable_abi,
     differing_tags,
     fitting_platform,
     machine_fits,
     module_fits,
+    other_c_library,
     versions_exceed,
 )
 
@@ -62,9 +64,15 @@ def _base(member: ArtifactReport) -> str:
 
 
 def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`wheel-tag-other-machine`: members are for another machine than the tags."""
+    """`wheel-tag-other-machine`: members are for another machine than the tags, or for another C library."""
+    name = ", ".join(platform.tag for platform in wheel.declared.platforms)
     other = [m for m in wheel.members if m.machine is not None and not machine_fits(wheel.declared, m.machine)]
     if not other:
+        libraries = [(m, library) for m in wheel.members if (library := _other_c_library(wheel.declared, m))]
+        if libraries:
+            member, library = libraries[0]
+            detail = f"{member.package_path} is built for {library}{other_members([row[0] for row in libraries])}"
+            yield wheel_finding(rule, wheel, member, name=name, detail=detail)
         return
     # A single such file may be data. If no member fits, the wheel is unusable.
     anywhere = any(platform.machine is None for platform in wheel.declared.platforms)
@@ -72,9 +80,22 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     first = other[0]
     built_for = platform_of(first.machine or "").shown
     same = [m for m in other if m.machine == first.machine]
-    name = ", ".join(platform.tag for platform in wheel.declared.platforms)
     detail = f"{first.package_path} is built for {built_for}{other_members(same)}"
     yield wheel_finding(rule, wheel, first, name=name, detail=detail, severity=severity)
+
+
+def _other_c_library(declared: DeclaredTags, member: ArtifactReport) -> str | None:
+    """The C library that a member needs and that the systems of a tag lack. musl exports no symbol with a version."""
+    systems = {platform.system for platform in declared.platforms}
+    other = other_c_library(each.soname for each in member.needed)
+    if other is not None:
+        return f"another C library than glibc ({other})" if System.GLIBC in systems else None
+    if System.MUSL in systems:
+        versions = (b.symbol.version for b in member.imports)
+        needs = (each for each in versions if each is not None and not each.weak)
+        found = next((each for each in needs if each.name.startswith("GLIBC_") and "libgcc" not in each.library), None)
+        return None if found is None else f"glibc ({found.name} of {found.library})"
+    return None
 
 
 def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.loading import NeededLibrary
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.rules.computed.wheel_metadata_rules import findings_of_wheel
 from abiscan.wheel.tags import fitting_platform
@@ -75,6 +76,33 @@ def test_members_of_another_machine() -> None:
     assert (at, finding.severity) == ("pkg/b.so", Severity.WARNING)
     assert found(container(CP311), other)["wheel-tag-other-machine"][1].severity is Severity.ERROR
     assert found(container("py3-none-any"), here)["wheel-tag-other-machine"][1].severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("machine", "tag"),
+    [("i386", "manylinux_2_17_i686"), ("arm", "manylinux_2_17_armv7l"), ("ppc64le", "manylinux_2_17_ppc64le")],
+)
+def test_the_machine_of_a_tag_is_spelled_as_installers_do(machine: str, tag: str) -> None:
+    """packaging.tags: an i686 and an armv7l process accept these tags, and none for i386 or arm."""
+    assert fitting_platform([VersionNeed("libc.so.6", "GLIBC_2.17", False)], machine) == tag
+
+
+def test_members_of_another_c_library() -> None:
+    """PEP 656: a musllinux wheel is for systems with musl alone, which has no symbol versions."""
+    glibc = member("pkg/a.so", imported("memcpy", "GLIBC_2.14", "libc.so.6"))
+    for tags in (("cp311-cp311-musllinux_1_2_x86_64",), (CP311, "cp311-cp311-musllinux_1_2_x86_64")):
+        at, finding = found(replace(container(CP311), tags=tags), member("pkg/b.so"), glibc)["wheel-tag-other-machine"]
+        assert (at, finding.severity) == ("pkg/a.so", Severity.WARNING)
+        assert "pkg/a.so is built for glibc (GLIBC_2.14 of libc.so.6)" in finding.message
+    assert found(container(CP311), glibc) == {}
+    musl = replace(member("pkg/a.so"), needed=(NeededLibrary("libc.musl-x86_64.so.1", None),))
+    assert (
+        "built for another C library than glibc (libc.musl-x86_64.so.1)"
+        in found(container(CP311), musl)["wheel-tag-other-machine"][1].message
+    )
+    # libgcc_s of Alpine on aarch64: __register_frame_info@@GLIBC_2.0 (readelf -V).
+    gcc = imported("__register_frame_info", "GLIBC_2.0", "libgcc_s.so.1")
+    assert found(container("cp311-cp311-musllinux_1_2_x86_64"), musl, replace(musl, imports=(gcc,))) == {}
 
 
 def test_modules_of_another_python() -> None:
