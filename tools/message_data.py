@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.cause_row import CodeCauses
-from abiscan.diagnosis.catalogue.message_row import Catalogue
+from abiscan.diagnosis.catalogue.cause_row import CodeCauses, Line
+from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue
 from tools.pattern_needs import needs_of
 from tools.read_catalogue import read_catalogue, read_code_causes
 
@@ -32,12 +34,29 @@ def catalogue() -> Catalogue:
 
 
 def render(_current: str) -> str:
-    """One line per row, for readable diffs; without examples and sources. Answers and finders by their names."""
+    """One line per row, for readable diffs; without examples and sources. Answers and finders by their names; a long
+    fix of several causes once."""
     rows = catalogue()
+    fixes = Counter(cause.fix for row in rows.answer for cause in row.cause)
+    shared = {
+        fix: str(at) for at, fix in enumerate(fix for fix, causes in fixes.items() if causes > 1 and len(fix) > 9)
+    }
     finders = ",\n".join(f'"{row.name}": {_encoded(row)}' for row in rows.finder)
-    answers = ",\n".join(f'"{row.id}": {_encoded(row)}' for row in rows.answer)
+    answers = ",\n".join(f'"{row.id}": {_encoded(_with_names(row, shared))}' for row in rows.answer)
+    lines = ",\n".join(f'"{name}": {msgspec.json.encode(fix).decode()}' for fix, name in shared.items())
     messages = ",\n".join(map(_encoded, rows.message))
-    return f'{{\n"finder": {{\n{finders}\n}},\n"answer": {{\n{answers}\n}},\n"message": [\n{messages}\n]\n}}\n'
+    return (
+        f'{{\n"finder": {{\n{finders}\n}},\n"answer": {{\n{answers}\n}},\n"shared_fix": {{\n{lines}\n}},\n'
+        f'"message": [\n{messages}\n]\n}}\n'
+    )
+
+
+def _with_names(answer: Answer, shared: Mapping[tuple[Line, ...], str]) -> Answer:
+    causes = (
+        msgspec.structs.replace(cause, fix=(), shared_fix=shared[cause.fix]) if cause.fix in shared else cause
+        for cause in answer.cause
+    )
+    return msgspec.structs.replace(answer, cause=tuple(causes))
 
 
 def _encoded(row: msgspec.Struct) -> str:

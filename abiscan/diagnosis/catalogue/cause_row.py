@@ -34,6 +34,8 @@ class AnswerCause(_Row, frozen=True, kw_only=True):
         fix: one command or instruction per line. A captured value needs a replacement text for unsafe values:
             `{gpu|gfxNNN}`.
         form: see `Candidate`.
+        shared_fix: in place of `fix`, the name of stored lines that several causes have; `tools/generate.py` fills it
+            in.
     """
 
     cause: CauseId
@@ -42,6 +44,7 @@ class AnswerCause(_Row, frozen=True, kw_only=True):
     when: tuple[str, ...] = ()
     evidence: tuple[Line, ...]
     fix: tuple[Line, ...]
+    shared_fix: str = ""
 
 
 class CodeCauses(_Row, frozen=True, kw_only=True):

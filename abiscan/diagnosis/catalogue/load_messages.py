@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from msgspec import Raw, Struct, json
+from msgspec.structs import replace
 
 from abiscan.data import read_table
+from abiscan.diagnosis.catalogue.cause_row import AnswerCause, Line
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
 from abiscan.diagnosis.catalogue.pattern_need import Need
 
@@ -17,11 +19,13 @@ class StoredCatalogue(Struct, frozen=True):
     of which a text needs few.
 
     Attributes:
+        shared_fix: fixes that several causes have, by name.
         message: in order: of the messages with one anchor, the first match at a place is used.
     """
 
     finder: dict[str, Raw]
     answer: dict[str, Raw]
+    shared_fix: dict[str, Raw]
     message: tuple[Message, ...]
 
 
@@ -55,7 +59,17 @@ def messages_about_files() -> frozenset[str]:
 
 @cache
 def answer_of_id(name: str) -> Answer:
-    return json.decode(load_catalogue().answer[name], type=Answer)
+    answer = json.decode(load_catalogue().answer[name], type=Answer)
+    return replace(answer, cause=tuple(map(_with_fix, answer.cause)))
+
+
+def _with_fix(cause: AnswerCause) -> AnswerCause:
+    return replace(cause, fix=_shared_fix(cause.shared_fix), shared_fix="") if cause.shared_fix else cause
+
+
+@cache
+def _shared_fix(name: str) -> tuple[Line, ...]:
+    return json.decode(load_catalogue().shared_fix[name], type=tuple[Line, ...])
 
 
 @cache
