@@ -25,8 +25,8 @@ def index_lacks(values: Values, missing: MissingName) -> str | None:
     `old` is a release before 1.0, `no-release` one that never was, `unknown` one later than all that are known. Of
     the others, `everything`: no release is listed; `variant`: this variant has no such release; `python`: the index
     of the variant has it for other Pythons; `system`: listed are builds without a label, of this release, too;
-    `label`: an index without labels; `intel-mac`: listed is what macOS on Intel has; `mirror`: the same on another
-    system; `release`: none of these.
+    `label`: an index without labels; `intel-mac`: listed is what macOS on Intel has, or the text names such a Mac
+    (value `intel_mac`); `mirror`: the same list on another system; `release`: none of these.
     """
     if (reason := _unreleased(values, missing)) is not None:
         return reason
@@ -88,6 +88,7 @@ def _newest_of_system(values: Values, missing: MissingName) -> str | None:
     """`intel-mac` if the newest release that pip lists is the last for macOS on Intel, which is too old; `mirror` if
     the text names another system."""
     newest, wanted = values.get("newest_offered", ""), values.get("wanted") or f"=={values.get('torch', '')}"
+    newest = newest or (_LAST_FOR_INTEL_MAC if values.get("intel_mac") else "")
     if newest != _LAST_FOR_INTEL_MAC or outside(wanted, newest) != "older":
         return None
     is_other = missing.log.platform not in ("", "macosx") or (values.get("on_linux") and not missing.log.platform)
