@@ -24,7 +24,7 @@ from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARA
 
 VALUES: Final = (
     *("project", "base", "for_python", "library", "said", "torch_file", "package", "about", "origin", "how_to"),
-    *("parameter", "parameter_of", "is_exact", "missing_module", "inside", "source_folder"),
+    *("parameter", "parameter_of", "is_exact", "missing_module", "inside", "source_folder", "listed_release"),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -65,11 +65,26 @@ def package_module(hit: Hit, values: Values) -> Values | None:
     if compiled or not is_module_of_package(project):
         return None
     found = {"project": project} if name == project else {"project": project, "inside": project}
+    listed = _listed_release(project, hit.text) if name == project else ""
+    found = {**found, "listed_release": listed} if listed else found
     frames = re.findall(
         rf'File "([^"\n]{{1,200}}?)[/\\]{re.escape(project)}[/\\][^"\n]{{1,200}}"', hit.preceding(_LINES_OF_TRACEBACK)
     )
     elsewhere = frames and name != project and not re.search(r"[\\/-]packages|python\d", frames[-1])
     return {**found, "source_folder": frames[-1]} if elsewhere else found
+
+
+def _listed_release(project: str, text: str) -> str:
+    """The release that `pip list`, `pip show` or an installation in the text has of a package with this module."""
+    package = package_of_name(project)
+    names = {project, *(() if package is None else (package.name,))}
+    name = "|".join(re.escape(each).replace("_", "[-_]").replace("\\-", "[-_]") for each in sorted(names))
+    row = re.search(
+        rf"(?:^|\n)(?:[ \t]{{0,8}}(?:{name})[ \t]{{2,60}}|Name: (?:{name})\r?\nVersion: |Requirement already satisfied: "
+        rf"(?:{name}) in [^\n]{{1,200}}\(|Successfully installed [^\n]{{0,400}}?\b(?:{name})-)(\d[\w.+]{{0,32}})",
+        text,
+    )
+    return "" if row is None else row[1]
 
 
 _WORD = re.compile(r"(?<![\w./-])[A-Za-z][\w-]{1,40}(?![\w/]|\.\w)", re.ASCII)
