@@ -79,11 +79,13 @@ def _listed_release(project: str, text: str) -> str:
     package = package_of_name(project)
     names = {project, *(() if package is None else (package.name,))}
     name = "|".join(re.escape(each).replace("_", "[-_]").replace("\\-", "[-_]") for each in sorted(names))
-    row = re.search(
-        rf"(?:^|\n)(?:[ \t]{{0,8}}(?:{name})[ \t]{{2,60}}|Name: (?:{name})\r?\nVersion: |Requirement already satisfied: "
-        rf"(?:{name}) in [^\n]{{1,200}}\(|Successfully installed [^\n]{{0,400}}?\b(?:{name})-)(\d[\w.+]{{0,32}})",
-        text,
+    places = (
+        rf"[ \t]{{0,8}}(?:{name})[ \t]{{2,60}}",
+        rf"Name: (?:{name})\r?\nVersion: ",
+        rf"Requirement already satisfied: (?:{name}) in [^\n]{{1,200}}\(",
+        rf"Successfully installed [^\n]{{0,400}}?\b(?:{name})-",
     )
+    row = re.search(rf"(?:^|\n)(?:{'|'.join(places)})(\d[\w.+]{{0,32}})", text)
     return "" if row is None else row[1]
 
 
