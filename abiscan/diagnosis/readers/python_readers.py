@@ -47,7 +47,7 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
     file = re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
-    compiled = (is_compiled_module(name) or is_file_of_package(name)) and not name.startswith("torch.")
+    compiled = (is_compiled_module(name) or is_file_of_package(name)) and not name.startswith(("torch.", "triton."))
     if name == "torch" or not (compiled or file):
         return None
     found = {"name": name, "project": name.partition(".")[0], "base": base}
