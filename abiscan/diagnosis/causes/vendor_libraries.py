@@ -322,7 +322,7 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         vendor_library=vendor.library,
         by_jit=_OF_JIT in missing.file.path,
         by_linker=missing.reference.link_time,
-        vendor_package=vendor.conda or vendor.distribution,
+        vendor_package="" if vendor.cuda else vendor.conda or vendor.distribution,
     )
 
 

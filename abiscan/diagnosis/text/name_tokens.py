@@ -130,7 +130,7 @@ def read_name(text: str) -> NameToken | None:
 
 _CONVENTION = re.compile(
     r"__(?:cdecl|thiscall|vectorcall|stdcall|fastcall) ((?:[A-Za-z_~]\w{0,255}::){0,15}~?[A-Za-z_]\w{0,255}(?:::)?)"
-    r"(?=[(<])(<(?:float|double|bool|(?:unsigned )?(?:int|__int64)),? ?\d?>(?=\())?"
+    r"(?=[(<]|[ \t]{0,8}(?:[\"'\n]|\Z))(<(?:float|double|bool|(?:unsigned )?(?:int|__int64)),? ?\d?>(?=\())?"
 )
 
 
