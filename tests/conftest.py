@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import torch_here
-from tests.torch_process import Run, torch_process
+from tests.forking_process import TORCH, Run, forking_process
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,7 +58,7 @@ def torch_python() -> Path:
 @pytest.fixture(scope="session")
 def run_with_torch(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Runs a program in a child of one process that has imported torch."""
-    with torch_process(torch_python, tmp_path_factory.mktemp("torch")) as run:
+    with forking_process(torch_python, TORCH, tmp_path_factory.mktemp("torch")) as run:
         yield run
 
 

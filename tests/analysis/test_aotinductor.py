@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -17,15 +16,14 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.tar_archive import TarArchive
 from abiscan.inputs.tree import FileBytes
 from tests import torch_here
-from tests.programs import run_program
-from tests.torch_process import Run
+from tests.forking_process import Run
+from tests.programs import run_abiscan
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "aotinductor" / "model.so"
 
 
 def scanned(path: Path, *options: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "abiscan", "scan", "-f", "json", "-q", *options, str(path)]
-    (artifact,) = json.loads(run_program(command).stdout)["artifacts"]
+    (artifact,) = json.loads(run_abiscan("-f", "json", "-q", *options, path).stdout)["artifacts"]
     return dict(artifact)
 
 
@@ -110,8 +108,7 @@ def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) 
     """The fixture is stripped: it shows the schema of `scale`, but not its namespace."""
     model = written(package, CALLS.replace("mylib::twice", "fixture::scale"))
     names = [str(model), str(fixtures_dir / "good-extension.so")]
-    command = [sys.executable, "-m", "abiscan", "scan", "-f", "json", "-q", "--torch", "2.13.0", *names]
-    notes = json.loads(run_program(command).stdout)["notes"]
+    notes = json.loads(run_abiscan("-f", "json", "-q", "--torch", "2.13.0", *names).stdout)["notes"]
     told = [note for note in notes if " by name, " in note]
     assert [note.partition(" calls ")[2].partition(" by name, which ")[0::2] for note in sorted(told)] == [
         ("aten::no_such", "torch 2.13.0 does not have: it cannot be loaded with that torch"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,15 +12,16 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.model.facts import BuildMarks
 from abiscan.provenance.instruction_sets import _OPTIONS, instruction_sets
-from tests.programs import output_of, run_program
+from tests.programs import output_of, run_abiscan
 
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
-def macros(*options: str) -> set[str]:
+@functools.cache
+def macros(*options: str) -> frozenset[str]:
     lines = output_of(["gcc", *options, "-dM", "-E", "-x", "c", "/dev/null"]).splitlines()
     # -mabm is AMD's name of LZCNT and POPCNT.
-    return {line.split()[1] for line in lines} - {"__ABM__"}
+    return frozenset(line.split()[1] for line in lines) - {"__ABM__"}
 
 
 @pytest.mark.parametrize(("level", "option"), [(level, o) for level, options in _OPTIONS.items() for o in options])
@@ -42,8 +43,7 @@ def test_what_a_file_was_compiled_with(options: tuple[str, ...], level: str | No
     source, out = tmp_path / "x.c", tmp_path / "x.so"
     source.write_text("int f(int x) { return x; }\n")
     subprocess.run(["gcc", "-g", "-shared", "-fPIC", *options, source, "-o", out], check=True)
-    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
-    (artifact,) = json.loads(run_program(command).stdout)["artifacts"]
+    (artifact,) = json.loads(run_abiscan("--torch", "2.13.0", "-f", "json", "-q", out).stdout)["artifacts"]
     told = [fact["value"] for fact in artifact["provenance"]["facts"] if fact["topic"] == "instruction-set"]
     assert told == ([] if level is None else [level])
 

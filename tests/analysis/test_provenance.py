@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
 from abiscan.provenance.read_provenance import highest
-from tests.programs import output_of, run_abiscan, run_program
+from tests.programs import output_of, run_abiscan
 from tests.tables import table_rows
 
 FILES = tuple(
@@ -35,8 +35,8 @@ FILES = tuple(
 @pytest.fixture(scope="module")
 def made(fixtures_dir: Path) -> Mapping[str, Mapping[str, Any]]:
     """The provenance of every fixture, by file name, as the JSON report has it."""
-    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "--matrix", "-f", "json", "-q"]
-    done = run_program([*command, *(str(fixtures_dir / name) for name in FILES)])
+    files = (fixtures_dir / name for name in FILES)
+    done = run_abiscan("scan", "--torch", "2.13.0", "--matrix", "-f", "json", "-q", *files)
     artifacts = json.loads(done.stdout)["artifacts"]
     return {Path(artifact["path"]).name: artifact["provenance"] for artifact in artifacts}
 
@@ -126,8 +126,7 @@ def test_the_interpreter_of_a_tagged_file_name(tmp_path: Path, fixtures_dir: Pat
     files = [tmp_path / f"_C.{tag}.so" for tag in ("cpython-311-x86_64-linux-gnu", "cpython-313t-x86_64-linux-gnu")]
     for file in files:
         file.write_bytes((fixtures_dir / "good-extension.so").read_bytes())
-    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", *map(str, files)]
-    done = run_program(command)
+    done = run_abiscan("scan", "--torch", "2.13.0", "-f", "json", "-q", *files)
     found = [artifact["provenance"]["python_abi"] for artifact in json.loads(done.stdout)["artifacts"]]
     assert found == ["cp311", "cp313t"]
 
@@ -212,8 +211,8 @@ def test_a_run_path_is_relative_where_the_real_loader_looks_below_the_working_di
     (tmp_path / "cwd/libanswer.so").write_bytes(library.read_bytes())
     load = [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(user)!r})"]
     loads = subprocess.run(load, cwd=tmp_path / "cwd", capture_output=True, check=False).returncode == 0
-    scan = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(user)]
-    (artifact,) = json.loads(run_program(scan).stdout)["artifacts"]
+    done = run_abiscan("scan", "--torch", "2.13.0", "-f", "json", "-q", user)
+    (artifact,) = json.loads(done.stdout)["artifacts"]
     assert loads == ("relative-run-path" in {finding["rule"] for finding in artifact["findings"]})
 
 
@@ -226,6 +225,6 @@ def test_cuda_is_detected_from_sonames_with_its_release(tmp_path: Path) -> None:
     out = tmp_path / "user.so"
     link = ["-x", "none", f"-L{tmp_path}", "-Wl,--no-as-needed", *(f"-l:{soname}" for soname in sonames)]
     subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", *link, "-o", out], check=True)
-    scan = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
-    (artifact,) = json.loads(run_program(scan).stdout)["artifacts"]
+    done = run_abiscan("scan", "--torch", "2.13.0", "-f", "json", "-q", out)
+    (artifact,) = json.loads(done.stdout)["artifacts"]
     assert artifact["provenance"]["cuda"] == "13"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -19,7 +18,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactReport
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report.schema.json").read_text())
@@ -27,8 +26,7 @@ EVENT = {"$ref": "#/$defs/event", "$defs": SCHEMA["$defs"]}
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "abiscan", *words, "--torch", "2.13.0", "-q"]
-    return run_program(command)
+    return run_abiscan(*words, "--torch", "2.13.0", "-q")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.wheels import make_wheel
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 pytestmark = pytest.mark.slow
 
@@ -67,8 +67,7 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
         "PIP_FIND_LINKS": str(folder / "index"),
         **variables,
     }
-    command = [sys.executable, "-m", "abiscan", *words]
-    return run_program(command, cwd=folder, env=environment)
+    return run_abiscan(*words, cwd=folder, env=environment)
 
 
 def kept(folder: Path) -> list[Path]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import run_abiscan
 
 SOURCE = 'void f(at::Tensor t) {\n  const float* p = t.const_data_ptr<float>();\n  AT_ERROR("\xe9");\n}'.encode(
     "latin-1"
@@ -17,11 +18,9 @@ AFTER = SOURCE.replace(b"const_data_ptr", b"data_ptr").replace(b"AT_ERROR(", b"T
 
 
 def run(*args: str, cwd: Path, path: str | None = None) -> subprocess.CompletedProcess[bytes]:
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": str(root), **({"PATH": path} if path is not None else {})}
-    return subprocess.run(
-        [sys.executable, "-m", "abiscan", "fix", *args], cwd=cwd, capture_output=True, check=False, env=env
-    )
+    done = run_abiscan("fix", *args, cwd=cwd, env=os.environ | ({} if path is None else {"PATH": path}))
+    output, error = (text.encode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, output, error)
 
 
 def git(*args: str, cwd: Path, stdin: bytes = b"") -> bytes:

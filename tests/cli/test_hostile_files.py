@@ -26,9 +26,12 @@ SMALL = FIXTURES / "gcc-const-data-ptr.so"
 def run(
     *args: str | Path, cwd: Path, status: int | None = None, before: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    done = run_abiscan(
-        *args, cwd=cwd, timeout=60, preexec_fn=before, env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])}
-    )
+    if before is None:
+        done = run_abiscan(*args, cwd=cwd, seconds=60)
+    else:
+        command = [sys.executable, "-m", "abiscan", *args]
+        environment = os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])}
+        done = run_program(command, cwd=cwd, timeout=60, preexec_fn=before, env=environment)
     assert "Traceback" not in done.stderr, done.stderr[-2000:]
     if status is not None:
         assert done.returncode == status, (done.returncode, done.stdout[-1000:], done.stderr[-1000:])

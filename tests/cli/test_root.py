@@ -20,13 +20,14 @@ from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.linker import interpreter_of
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction
 from tests.fixtures.wheels import record_package
-from tests.programs import output_of, run_abiscan, run_program
+from tests.programs import abiscan_process, output_of, run_abiscan
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PACKAGE = Path(abiscan.__file__).parent
 # Prints every path that Python opens or lists, and every program that it starts (sys.audit, "Audit events table").
 TRACED = """
 import os, sys
+del sys.path[0]
 log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 def note(event, arguments):
     if event in ("open", "os.listdir", "os.scandir", "os.exec", "os.posix_spawn", "subprocess.Popen"):
@@ -106,17 +107,9 @@ def run(
     """Run abiscan with the image. Return the paths that it opened."""
     log = image.parent / "log"
     log.unlink(missing_ok=True)
-    done = run_program(
-        [sys.executable, "-P", "-c", TRACED, log, command, "--root", "image", *args],
-        cwd=image.parent,
-        timeout=60,
-        env=os.environ
-        | {
-            "PYTHONPATH": str(PACKAGE.parent),
-            "LD_LIBRARY_PATH": f"{image.parent}/outside",
-            "XDG_DATA_HOME": str(image.parent / "data"),
-        },
-    )
+    variables = {"LD_LIBRARY_PATH": f"{image.parent}/outside", "XDG_DATA_HOME": str(image.parent / "data")}
+    words = (str(log), command, "--root", "image", *args)
+    done = abiscan_process()(TRACED, *words, cwd=str(image.parent), environment=os.environ | variables, seconds=60)
     assert "Traceback" not in done.stderr, done.stderr[-2000:]
     return done, [(event, path) for event, _, path in (line.partition("\t") for line in log.read_text().splitlines())]
 
@@ -252,7 +245,7 @@ def test_nothing_is_fetched_into_a_root(tmp_path: Path, target: str, listed: boo
 
 def test_a_root_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "image").write_text("")
-    done = run_abiscan("--root", "image", "x.so", cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)})
+    done = run_abiscan("--root", "image", "x.so", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "--root image: not a directory" in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import struct
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -20,7 +19,7 @@ from abiscan.inputs import Artifact, cache, expand, unpacked
 from abiscan.inputs.cache import KeptFiles
 from abiscan.inputs.unpacked import Unpacked, in_part
 from tests.inputs.kit import FIXTURES
-from tests.programs import run_program
+from tests.programs import run_abiscan, run_program
 
 pytestmark = pytest.mark.slow
 
@@ -90,9 +89,7 @@ def test_a_member_of_a_gibibyte(tmp_path: Path, form: str) -> None:
             file.seek(512 + GIB)
             file.write(bytes(1024))
     status, most, out, _ = run("scan", "--torch", "2.9.0", "--matrix", f"x.{form}", cwd=tmp_path)
-    alone = subprocess.run(
-        [sys.executable, "-m", "abiscan", "--torch", "2.9.0", SMALL], capture_output=True, check=False, cwd=tmp_path
-    )
+    alone = run_abiscan("--torch", "2.9.0", SMALL, cwd=tmp_path)
     assert status == alone.returncode, out  # padding changes nothing
     assert "x/_C.so" in out
     assert most < MOST

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from abiscan.target.run_torch import released_target
 from tests.diagnosis.explained import explain
 from tests.fixtures.tiny_elf import ARRAY, FUNC, R_64, UNDEFINED, Library, Relocation, Symbol, build
 from tests.fixtures.wheels import make_wheel
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # at::TensorBase was added in 1.10 (ATen/core/TensorBase.h).
@@ -45,8 +44,7 @@ def history() -> ReleaseIndex:
 
 
 def run(*words: object) -> dict[str, Any]:
-    command = [sys.executable, "-m", "abiscan", *map(str, words), "-f", "json"]
-    document: dict[str, Any] = json.loads(run_program(command).stdout)
+    document: dict[str, Any] = json.loads(run_abiscan(*words, "-f", "json").stdout)
     return document
 
 

@@ -8,7 +8,7 @@ from abiscan.model.gpu_architecture import parse_architecture
 from abiscan.releases import open_index
 from abiscan.releases.kernel_lists import kernel_list
 from tests import torch_here
-from tests.torch_process import Run
+from tests.forking_process import Run
 from tools.build_kernel_lists import list_in
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.programs import output_of
+from tests.programs import run_abiscan
 
 ROOT = Path(__file__).parents[2]
 _KERNEL = (
@@ -20,9 +19,9 @@ _KERNEL = (
 
 
 def _run(directory: Path, form: str, path: str, **environment: str) -> str:
-    given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    command = [sys.executable, "-m", "abiscan", "-f", form, path]
-    return output_of(command, cwd=directory, env=given)
+    done = run_abiscan("-f", form, path, cwd=directory, env=os.environ | environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])

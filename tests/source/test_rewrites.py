@@ -20,8 +20,8 @@ from abiscan.source.rewrites import REWRITES, Rewritten, rewrite_source, stubs_f
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.registration_stub import BoundModule
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
+from tests.forking_process import Run
 from tests.tables import data_text, table_rows
-from tests.torch_process import Run
 
 RULES = SourceRules(load_rules())
 DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);

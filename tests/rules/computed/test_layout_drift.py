@@ -26,8 +26,8 @@ from abiscan.rules.computed.layout_drift import (
     shared_records,
     with_held,
 )
+from tests.forking_process import Run
 from tests.tables import data_text, table_rows
-from tests.torch_process import Run
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
 # A private function of TensorImpl, called by the inline function data().

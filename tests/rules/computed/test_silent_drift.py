@@ -19,7 +19,7 @@ from abiscan.elf.typeinfo import derived_classes
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import Confidence
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from tests.torch_process import Run
+from tests.forking_process import Run
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "drift"
 DRIFTED, TWIN = FIXTURES / "generator-torch-2.8.so", FIXTURES / "generator-torch-2.13.so"
