@@ -116,6 +116,9 @@ def importing_package(hit: Hit, values: Values) -> Values | None:
     known = is_shown("package_beside_torch", package) or package_of_name(package) or (last and package_of_name(last))
     if last == package or package in sys.stdlib_module_names or not known:
         return None
+    # Of a package with other names for its modules, pip takes the name of the distribution.
+    row = package_of_name(package)
+    package = package if row is None or row.name.replace("-", "_") == package else row.name
     return {"package": package, "project": last} if last else {"package": package}
 
 
