@@ -123,7 +123,7 @@ def importing_package(hit: Hit, values: Values) -> Values | None:
 
 
 def python_name(hit: Hit, values: Values) -> Values | None:
-    """`module` and `name`, which some releases of its `package` lack; of a missing module the outermost such one. Then
+    """`module` and `name`, which some releases of its `package` lack. CPython names the outermost missing module. Then
     `project` as for `importing_package`. None if every release has it, or none."""
     is_module = hit.word.startswith("No module")
     module, name = values.get("module") or _imported_module(hit), values["name"]
@@ -134,8 +134,6 @@ def python_name(hit: Hit, values: Values) -> Values | None:
     names = find_names(module)
     if names is None or (names.package == "numpy" and not is_module and beside_torch(hit, values) is None):
         return None
-    while is_module and not names.ranges(module, name + MODULE) and "." in module:
-        module, _, name = module.rpartition(".")
     package = names.package
     last = _package_of_last_frame(hit)
     if not names.ranges(module, name + MODULE * is_module) or (
