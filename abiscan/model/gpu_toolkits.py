@@ -62,7 +62,9 @@ NAMES: Final = tuple(
         (r"(?:tesla)?p100", "6.0"),
         (r"gtx9[5-8]0|(?:tesla)?m[46]0|teslam4", "5.2"),
         (r"(?:tesla)?k80", "3.7"),
-        (r"(?:tesla)?(?:k40[cmt]?|k20[cmx]?)", "3.5"),
+        (r"(?:tesla)?(?:k40[cmt]?|k20[cmx]?)|gtx780(?:ti)?", "3.5"),
+        (r"gtx750(?:ti)?|gtx[89][56]0m", "5.0"),
+        (r"gtx(?:6[6-9]0|7[67]0)", "3.0"),
     )
 )
 """Patterns of the names of GPUs, without spaces and in lower case, and their compute capability. The first counts."""

@@ -213,12 +213,11 @@ _GB10 = (12, 1)
 def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
     at = versions.order(capability(values, missing) or "")
-    # Of the Jetsons only Thor runs wheels of PyTorch, as a text with the label of one shows. torch 2.9.1 for CUDA 12.8
-    # has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request
+    # Of the Jetsons only Thor runs wheels of PyTorch. torch 2.9.1 for CUDA 12.8 has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request
     # 167, 2026-08-25).
     if not at or missing.log.packager == CONTAINER:
         return None
-    if missing.log.is_jetson and not (at[0] == _THOR and "+cu" in (missing.log.torch or "")):
+    if missing.log.is_jetson and at[0] != _THOR:
         return None
     if at >= (10, 0):
         index, oldest = ("cu130", (2, 9)) if at[0] == _THOR or at[:2] == _GB10 else ("cu128", (2, 7))

@@ -173,7 +173,7 @@ _NAMED_BEHIND = re.compile(
     r"(?:ared object file)?[:\uff1a\s]{1,3}([\w+/-][\w.+/-]{0,255}?\.so(?:\.\d{1,8}){0,4})(?![\w.])", re.ASCII
 )
 
-_OF_EXCEPTION = re.compile(r"(?:Error|Exception|Warning)$")
+_OF_EXCEPTION = re.compile(r"(?:Error|Exception|Warning|\berror)$")
 # Words of a language without spaces, before the name of a file.
 _IN_SENTENCE = re.compile(r"^[^\x00-\x7f]+(?=lib|/)")
 
