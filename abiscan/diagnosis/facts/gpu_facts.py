@@ -213,8 +213,8 @@ _GB10 = (12, 1)
 def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
     at = versions.order(capability(values, missing) or "")
-    # Of the Jetsons only Thor runs wheels of PyTorch. torch 2.9.1 for CUDA 12.8 has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request
-    # 167, 2026-08-25).
+    # Of the Jetsons only Thor runs wheels of PyTorch. torch 2.9.1 for CUDA 12.8 has no code for it; aarch64 builds for
+    # CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request 167, 2026-08-25).
     if not at or missing.log.packager == CONTAINER:
         return None
     if missing.log.is_jetson and at[0] != _THOR:
