@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -79,6 +80,23 @@ def test_an_empty_wheel_does_not_pass(tmp_path: Path) -> None:
     status, printed, outputs, _ = run(tmp_path, targets="dist/*.whl")
     assert (status, outputs["exit-status"]) == (2, "2")
     assert "no file matches" in printed
+
+
+def test_targets_are_paths_with_spaces_or_patterns(tmp_path: Path) -> None:
+    """bash(1), globstar: `**` matches any number of directories, also none."""
+    for name in ("my dist/a b.so", "my dist/deep/er/c.so", "d.so"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(FIXTURES / "good-extension.so", path)
+    _, printed, outputs, _ = run(tmp_path, targets="my dist/a b.so\r\n  d.so\nnone/*.so\n", torch="2.13.0")
+    assert outputs["verdict"] == "pass", printed
+    assert "::warning title=abiscan::no file matches none/*.so\n" in printed
+    checked = json.loads((tmp_path / outputs["json"]).read_text(encoding="utf-8"))["artifacts"]
+    assert sorted(each["path"] for each in checked) == ["d.so", "my dist/a b.so"]
+    (tmp_path / "output").unlink()
+    _, printed, outputs, _ = run(tmp_path, targets="my?dist/**/*.so", torch="2.13.0")
+    checked = json.loads((tmp_path / outputs["json"]).read_text(encoding="utf-8"))["artifacts"]
+    assert sorted(each["path"] for each in checked) == ["my dist/a b.so", "my dist/deep/er/c.so"]
 
 
 def test_a_run_that_ends_early_publishes_no_earlier_reports(tmp_path: Path) -> None:
