@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from abiscan.inputs.file_kind import named_like_shared_object, source_suffix
 from tests.programs import output_of, run_program
 
 ROOT = Path(__file__).parents[1]
@@ -114,6 +115,16 @@ def test_a_run_that_ends_early_publishes_no_earlier_reports(tmp_path: Path) -> N
         assert not {"html", "json", "junit", "sarif"} & set(outputs)
         assert not [path for path in left if path.exists()]
         assert "::error file" not in printed
+
+
+def test_the_hooks_pass_files_that_are_read() -> None:
+    """A suffix that no reader has is an unreadable file: the hook would fail in each repository with such a file."""
+    binaries, sources = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    for suffix in ("c", "cc", "cpp", "cxx", "c++", "cu", "cuh", "h", "hh", "hpp", "hxx", "hip", "inl", "m", "mm", "cl"):
+        name = f"x.{suffix}"
+        assert (re.search(sources["files"], name) is not None) == source_suffix(name), name
+    for name in ("x.so", "x.so.1.2", "x.pyd", "x.dll", "x.dylib", "x.o", "x.a", "x.py", "x.soc"):
+        assert (re.search(binaries["files"], name) is not None) == named_like_shared_object(name), name
 
 
 def test_the_action_hands_over_every_input() -> None:
