@@ -123,11 +123,8 @@ def _seconds(text: str, knowledge: Knowledge) -> float:
 def test_twice_the_text_takes_twice_the_time(shape: str, nothing: Knowledge) -> None:
     once, twice = SHAPES[shape](SIZE), SHAPES[shape](2 * SIZE)
     assert len(twice) > 1.9 * len(once)
-    least = min(_seconds(once, nothing) for _ in range(2))
-    most = min(_seconds(twice, nothing) for _ in range(2))
-    assert most <= 2.5 * least + _NOISE
-    # The square of half a million is some minutes.
-    assert most < 5
+    # One of three: other processes take time, too. The square of half a million is some minutes.
+    assert any(_seconds(twice, nothing) <= min(5, 2.5 * _seconds(once, nothing) + _NOISE) for _ in range(3))
 
 
 def test_the_work_for_one_place_is_bounded(nothing: Knowledge) -> None:

@@ -86,7 +86,7 @@ def test_a_stated_fact(row: dict[str, dict[str, str]]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("states", "text"), _WORDINGS, ids=[text for _, text in _WORDINGS])
 def test_a_stated_fact_everywhere(states: dict[str, str], text: str) -> None:
-    assert [*_misread(states, text, 100)] == []
+    assert [*_misread(states, text, 50)] == []
 
 
 @pytest.mark.parametrize(("cause", "message"), _MESSAGES)
