@@ -10,7 +10,7 @@ import pytest
 
 from abiscan.releases import user_layouts
 from abiscan.releases.assertions import Assertion
-from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable
+from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable, pack
 from abiscan.releases.open_layouts import open_layouts
 from abiscan.releases.user_layouts import add_layouts
 from abiscan.rules.computed.layout_drift import CompiledAgainst, not_compared
@@ -41,11 +41,28 @@ def wheel(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One record of the shipped table: merging all of them takes seconds."""
+    shipped, record = LayoutTable(SHIPPED), "c10::KernelFunction"
+    found = {release: shipped.layout(record, release) for release in shipped.read_from.values()}
+    layouts = {release: {record: layout} for release, layout in found.items() if layout is not None}
+    file = tmp_path_factory.mktemp("few") / "layouts.idx"
+    file.write_bytes(pack(layouts, shipped.read_from, {}, {"2.8.0": shipped.assertions["2.8.0"]}))
+    return str(file)
+
+
+def ship(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("open_layouts", "user_layouts"):
+        monkeypatch.setattr(f"abiscan.releases.{module}.SHIPPED", table)
+    open_layouts.cache_clear()
+
+
 @pytest.fixture
-def index(tmp_path: Path) -> Path:
+def index(tmp_path: Path, few: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "index"
     directory.mkdir()
-    open_layouts.cache_clear()
+    ship(few, monkeypatch)
     return directory
 
 
@@ -63,6 +80,7 @@ def test_user_builds_are_listed_with_the_shipped_ones(
     wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clang(tmp_path, monkeypatch, f"cat <<'END'\n{PRINTED}\nEND")
+    ship(SHIPPED, monkeypatch)
     said = add_layouts(wheel, index, RELEASE, "x86_64")
     assert said.startswith("layouts read with clang++ (records: 1); left out")
     assert "ATen/ATen.h" in said
