@@ -59,7 +59,13 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
             )
             return
         yield from row_causes(
-            "library-of-rocm-missing", missing, evidence=evidence, library=name, stem=stem, versioned=versioned
+            "library-of-rocm-missing",
+            missing,
+            evidence=evidence,
+            library=name,
+            stem=stem,
+            versioned=versioned,
+            pip_rocm=missing.log.has_pip_rocm,
         )
     else:
         product, fix = _of_package(name, vendor, missing)

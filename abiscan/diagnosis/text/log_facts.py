@@ -52,6 +52,7 @@ class LogFacts(Struct, frozen=True):
             those based on it, and if the text names none or several.
         is_wsl: whether the system is Linux on Windows (WSL).
         is_apptainer: whether the text shows a container of Apptainer or Singularity.
+        has_pip_rocm: whether the ROCm of the text is that of AMD's packages for pip.
         is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         is_jetson_container: whether it is a container on a Jetson.
@@ -110,6 +111,7 @@ class LogFacts(Struct, frozen=True):
     system: str = ""
     is_wsl: bool = False
     is_apptainer: bool = False
+    has_pip_rocm: bool = False
     is_musl: bool = False
     is_jetson: bool = False
     is_jetson_container: bool = False
