@@ -36,7 +36,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         status = USAGE if isinstance(error, UsageError) else INCOMPLETE
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            note(f"error: {_subject_of(error)}: {os_error_words(error)}")
+            note(f"error: {subject_of(error)}: {os_error_words(error)}")
             sys.exit(INCOMPLETE)
         # The reader is gone (`| head`). Without this, Python prints an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -47,13 +47,15 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status)
 
 
-def _subject_of(error: OSError) -> str:
+def subject_of(error: OSError) -> str:
     """What an error of the system concerns, if no code has named it: a file, the working directory, a limit, or else
     the report."""
     import errno
 
     if error.filename is not None:
         return os.fsdecode(error.filename)
+    if error.strerror != os.strerror(error.errno or 0):
+        return "temporary files"  # only `tempfile` has words of its own
     if error.errno == errno.ENOENT:
         return "the working directory"
     limits = {errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max", errno.EAGAIN: "ulimit -u", errno.ENOMEM: "memory"}

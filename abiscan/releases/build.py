@@ -80,8 +80,9 @@ _NEW_STRING = frozenset(("2.6.0+cu126", "2.6.0+rocm6.2.4", "2.6.0+xpu"))
 
 
 def has_the_new_string(torch: str) -> bool:
-    """Whether a wheel of this version and label has the new std::string although its release has the old."""
-    return torch in _NEW_STRING
+    """Whether a wheel of this version and label has the new std::string although its release has the old. PyTorch and
+    Intel name such wheels `2.5.1+cpu.cxx11.abi` and `2.5.1+cxx11.abi`."""
+    return torch in _NEW_STRING or torch.endswith("cxx11.abi")
 
 
 def loaded_globally(torch: str) -> bool:

@@ -15,6 +15,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import is_version
 from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.build import has_the_new_string
 from abiscan.target.target_request import TargetRequest
 
 # The architecture of a version before a file is read.
@@ -193,7 +194,7 @@ def named_release(spec: str) -> TorchBuild | None:
         variant=label,
         cuda=cuda,
         hip=label.removeprefix("rocm") if label.startswith("rocm") else None,
-        cxx11_abi=None,
+        cxx11_abi=has_the_new_string(spec) or None,
         path=None,
         note=f"torch {spec} is not in the release index: its exports are inferred from the releases next to it",
     )

@@ -4,6 +4,7 @@ Oracle for loading: the real loader (`truth`), in a subprocess that imported tor
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import jsonschema
 import pytest
 
 import abiscan
+from abiscan.cli import subject_of
 from abiscan.cli.commands import cli
 from tests import torch_here
 from tests.fixtures.wheels import make_wheel
@@ -556,3 +558,9 @@ def test_the_reason_is_of_the_system_call_that_failed(tmp_path: Path, shell: str
     command = shell.format(f"{sys.executable} -m abiscan", tmp_path)
     done = run_program(["sh", "-c", command], cwd=tmp_path)
     assert (done.returncode, done.stderr.endswith(told)) == (status, True), done.stderr
+
+
+def test_a_missing_temporary_directory_is_not_the_working_directory() -> None:
+    """tempfile.gettempdir raises FileNotFoundError with words of its own."""
+    error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+    assert subject_of(error) == "temporary files"

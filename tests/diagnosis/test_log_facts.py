@@ -35,6 +35,8 @@ def test_a_label_tells_the_string() -> None:
     """Release notes of PyTorch 2.6: its wheels for CUDA 12.6 are built with CXX11_ABI=1, those for CUDA 12.4 with 0."""
     assert log_facts("PyTorch version: 2.6.0+cu126").cxx11_abi is True
     assert log_facts("PyTorch version: 2.6.0+cu124").cxx11_abi is None
+    # A name of the index https://download.pytorch.org/whl/cpu-cxx11-abi.
+    assert log_facts("PyTorch version: 2.5.1+cpu.cxx11.abi").cxx11_abi is True
 
 
 def test_the_only_shared_object_names_the_package() -> None:

@@ -83,10 +83,13 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _load_stated(missing: MissingName) -> str:
-    """How the torch that the text names is loaded, and no other build of its release."""
+    """How the torch that the text or `--torch` names is loaded, and no other build of its release."""
     target = missing.target
-    command = target and torch_commands.install_torch(target.version, missing, variant=target.variant)
-    again = f"\n{torch_commands.force_reinstall(command)}  # the build that the text names" if command else ""
+    again = ""
+    if target is not None:
+        found = torch_commands.find_torch(target.version, missing, variant=target.variant)
+        if found is not None and found[1] == target.variant:
+            again = f"\npip install --force-reinstall {found[0]}  # {missing.target_label}"
     return (
         "python -c 'import torch; print(torch.__version__, torch.__file__, torch.compiled_with_cxx11_abi())'  # with "
         f"the Python that fails; False: another build is loaded{again}"
@@ -353,9 +356,10 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
 
 
 def is_stated_unlike_release(missing: MissingName) -> bool:
-    """Whether a text states a build of torch that has another std::string than the builds of its release on the
-    package index: `2.6.0+cu126`. The torch that is loaded may be one of those."""
-    return bool(missing.log.torch) and not missing.knowledge.exact and _is_unlike_its_release(missing)
+    """Whether a text or `--torch` names a build of torch that has another std::string than the builds of its release on
+    the package index: `2.6.0+cu126`. The torch that is loaded may be one of those."""
+    named = bool(missing.log.torch) or missing.knowledge.labelled
+    return named and not missing.knowledge.exact and _is_unlike_its_release(missing)
 
 
 def _is_unlike_its_release(missing: MissingName) -> bool:
