@@ -32,7 +32,8 @@ def causes(missing: MissingName) -> Candidates:
                 "It is from a torch newer than the index, from builds for another device, or not from torch."
             )
         case Position.UNKNOWN:
-            score = 0.7
+            # A link editor that misses one was not given the library: the module is compiled by the torch that has it.
+            score = 0.48 if missing.reference.link_time else 0.7
             if missing.target is None:
                 evidence.append("The installed torch is unknown: pass --torch VERSION.")
         case _:

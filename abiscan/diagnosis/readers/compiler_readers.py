@@ -40,7 +40,7 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
     if hit.word.startswith("'"):
         name = hit.before.rpartition("'")[2]
     else:
-        behind = hit.word.endswith(("undeclared identifier", "incomplete type"))
+        behind = hit.word.endswith(("undeclared identifier", "incomplete type", "unknown type name"))
         name = (_name_behind(hit) if behind else _name_before(hit)) or _former_without_quotes(hit.before)
     name = name.removeprefix("struct ")
     constant = _CONSTANT.match(name)
