@@ -18,6 +18,8 @@ from abiscan.ownership.torch_names import is_torch_library
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
+# `torchtext undefined symbol OSError`: an exception, or letters of a library.
+_NO_SYMBOL = re.compile(r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}")
 # `spconv1.2.1 with cuda 11.1`: a release of a package, in the line behind a message without its symbol.
 _RELEASE = re.compile(r"[A-Za-z]{1,64}[ =-]{0,3}\d{1,4}(?:\.\d{1,8}){1,3}(?![\w.])")
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
@@ -243,6 +245,8 @@ def _name(text: str, *, after_colon: bool) -> NameToken | None:
     """The name after the words of a message, unless it is a word of the sentence."""
     token = read_name(text)
     if token is None or token.name in _PLACEHOLDERS:
+        return None
+    if not after_colon and _NO_SYMBOL.fullmatch(token.name):
         return None
     if token.quoted or token.version is not None or not is_plain_word(token.name):
         return token

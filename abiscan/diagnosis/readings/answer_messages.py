@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -37,9 +38,27 @@ def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
     if of_source_build is not None:
         yield of_source_build
     rows = (row for row in found.answer.cause if of_source_build is None or row.cause not in _OF_RELEASES)
+    may_need_no_build = _is_failed_build(found, missing)
     for candidate in fill_causes(rows, values):
+        fix = partial(_with_wheel, candidate, values) if may_need_no_build else candidate.fix
         # Without a value, no sentence may be left: then the message is the evidence.
-        yield candidate if candidate.evidence else replace(candidate, evidence=(found.quote,))
+        yield replace(candidate, evidence=candidate.evidence or (found.quote,), fix=fix)
+
+
+_WHEEL: Final = "or no build at all, but its wheel for this torch:"
+
+
+def _is_failed_build(found: FoundMessage, missing: MissingName) -> bool:
+    """Whether a compiler failed, and the text names a release of torch that it compiles for."""
+    is_build = found.answer.kind is SubjectKind.COMPILE_ERROR and not found.answer.only_alone
+    return is_build and missing.target is not None and not missing.knowledge.target_from_source
+
+
+def _with_wheel(candidate: Candidate, values: PlaceValues) -> str:
+    """The fix, and the published wheel of the package for the torch of the text, if there is one."""
+    fix = candidate.fix_text
+    wheel = values.get("reinstall_package") if values.hold(("wheel_of_package", "published_wheel")) else None
+    return fix if wheel is None or wheel.partition("\n")[0] in fix else f"{fix}\n{_WHEEL}\n{wheel}"
 
 
 # Of no release are the exports of a torch that was built from source.
