@@ -68,7 +68,10 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     variant = f"cu{cuda}" if cuda else None
     names = (values["project"], *missing.built_packages) if values.get("project") else ()
     groups = _packages_together(" ".join(names), missing) or ([] if package is None else [[package]])
-    ways = (package_commands.install(first, missing, variant=variant, others=others) for first, *others in groups)
+    ways = [package_commands.install(first, missing, variant=variant, others=others) for first, *others in groups]
+    # Commands for two releases of torch exclude each other.
+    if missing.target is not None:
+        ways = [way for way in ways if not any(" torch==" in line for line in way)] or ways
     return "\n".join(chain.from_iterable(ways)) or None
 
 
@@ -180,6 +183,9 @@ def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     groups = [] if is_for_hip(missing) else _packages_together(built_project(values, missing) or "", missing)
     found = (wheel_rows.together(first, others) for first, *others in groups)
     commands = [wheel_choice.with_cuda(package, missing, values.get("label", "")) for package in found]
+    # Commands for two releases of torch exclude each other.
+    wanted = f" torch=={(missing.target_version or '').rpartition('.')[0]}."
+    commands = [each for each in commands if each and wanted in each[0]] or commands
     return "\n".join(chain(*commands[:1], *(each[-1:] for each in commands[1:]))) or None
 
 

@@ -20,6 +20,7 @@ from abiscan.ownership.torch_names import is_torch_library
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
 # `torchtext undefined symbol OSError`: an exception, or letters of a library.
 _NO_SYMBOL = re.compile(r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}")
+_NAMED_FIRST = re.compile(r"(?<![^\s'\"`:])(_ZN?[\w.]{4,4096})['\"`]?:? (?:is |was |as )?(?:an )?$")
 # `spconv1.2.1 with cuda 11.1`: a release of a package, in the line behind a message without its symbol.
 _RELEASE = re.compile(r"[A-Za-z]{1,64}[ =-]{0,3}\d{1,4}(?:\.\d{1,8}){1,3}(?![\w.])")
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
@@ -42,6 +43,10 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
     if token is None and not rest.strip(" :\uff1a'\"`>|*"):
         rest, _, behind = behind.lstrip("\n> \t|#").partition("\n")
         token = None if _RELEASE.match(rest) is not None else _name(rest, after_colon=True)
+    # People write the name first, too: `_ZN2at5ErrorC1Ev undefined symbol mmdet3d-0.17.1`.
+    first = _NAMED_FIRST.search(hit.before)
+    if first is not None and (token is None or not token.name.startswith("_Z")):
+        return {"text": first[1]}
     if token is None:
         return None
     if rest.rstrip().endswith(token.name):
