@@ -130,19 +130,17 @@ def test_a_name_is_words_with_hyphens(copy: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("table", "key"),
-    [
-        ("abiscan/rules/catalogue/const-data-ptr.toml", "severity"),
-        ("abiscan/diagnosis/catalogue/causes/symbol-hidden.toml", "title"),
-        ("abiscan/diagnosis/catalogue/messages/python.toml", "anchors"),
-        ("abiscan/diagnosis/catalogue/packages.toml", "modules"),
-    ],
-)
-def test_an_unknown_key_of_a_table_is_one_line(copy: Path, table: str, key: str) -> None:
-    path = copy / table
-    path.write_text(re.sub(rf"(?m)^{key} =", f"x{key} =", path.read_text("utf-8"), count=1), encoding="utf-8")
-    status, printed = run(copy, "tools/generate.py")
-    assert status == 2
-    assert printed.count("\n") == 1, printed
-    assert key in printed
+def test_an_unknown_key_of_a_table_is_one_line(copy: Path) -> None:
+    for table, key, made in (
+        ("rules/catalogue/const-data-ptr.toml", "severity", "rules.json"),
+        ("diagnosis/catalogue/causes/symbol-hidden.toml", "title", "causes.json.gz"),
+        ("diagnosis/catalogue/messages/python.toml", "anchors", "messages.json.gz"),
+        ("diagnosis/catalogue/packages.toml", "modules", "packages.json.gz"),
+    ):
+        path = copy / "abiscan" / table
+        text = path.read_text("utf-8")
+        path.write_text(re.sub(rf"(?m)^{key} =", f"x{key} =", text, count=1), encoding="utf-8")
+        status, printed = run(copy, "tools/generate.py", f"abiscan/data/{made}")
+        assert (status, printed.count("\n")) == (2, 1), printed
+        assert f"x{key}" in printed
+        path.write_text(text, encoding="utf-8")

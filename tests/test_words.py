@@ -59,7 +59,7 @@ def _prose(path: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     blocks = list(_constants(path)[1])
     last = -1
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokenize.generate_tokens(io.StringIO(source).readline) if "#" in source else ():
         if token.type == tokenize.COMMENT:
             text = token.string.removeprefix("#")
             if token.start[0] == last + 1:

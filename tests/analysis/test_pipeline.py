@@ -29,7 +29,7 @@ from abiscan.errors import UsageError
 from abiscan.inputs import Artifact
 from abiscan.loader import LoaderSettings
 from abiscan.model.limits import MAX_COPIED
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import TargetEnvironment
 from tests.fixtures.wheels import FIXTURES, make_wheel
 from tests.report.samples import TARGET, an_artifact
@@ -39,17 +39,27 @@ def options(cwd: Path) -> ScanOptions:
     return ScanOptions("2.13.0", None, LoaderSettings(str(cwd)))
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def fill(folder: Path) -> Path:
     """Two files, a source, an unreadable file and three wheels, one of them in a folder."""
     for name in ("good-extension.so", "old-string-extension.so"):
-        shutil.copy(FIXTURES / name, tmp_path / name)
-    (tmp_path / "damaged.so").write_bytes((FIXTURES / "good-extension.so").read_bytes()[:100])
-    (tmp_path / "inner").mkdir()
-    for number, folder in enumerate((tmp_path, tmp_path, tmp_path / "inner")):
+        shutil.copy(FIXTURES / name, folder / name)
+    (folder / "damaged.so").write_bytes((FIXTURES / "good-extension.so").read_bytes()[:100])
+    (folder / "inner").mkdir()
+    for number, place in enumerate((folder, folder, folder / "inner")):
         members = {"demo/good.so": "good-extension.so", "demo/old.so": "old-string-extension.so"}
-        make_wheel(folder, members, name=f"demo{number}")
-    return tmp_path
+        make_wheel(place, members, name=f"demo{number}")
+    return folder
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return fill(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of one process on the directory of `fill`."""
+    return scan(["."], options(fill(tmp_path_factory.mktemp("whole"))))
 
 
 @pytest.fixture
@@ -60,31 +70,28 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("jobs", [2, 3, 5])
-def test_every_division_gives_the_same_report(tree: Path, jobs: int) -> None:
-    whole = scan(["."], options(tree))
+def test_every_division_gives_the_same_report(tree: Path, whole: Report, jobs: int) -> None:
     assert [c.path for c in whole.containers] == sorted(c.path for c in whole.containers)
     assert len(whole.containers) == 3
     assert len(whole.errors) == 1
     assert scan(["."], options(tree), jobs=jobs) == whole
 
 
-def test_processes_give_the_same_report(tree: Path) -> None:
-    whole = scan(["."], options(tree))
+def test_processes_give_the_same_report(tree: Path, whole: Report) -> None:
     assert scan(["."], options(tree), jobs=2, executor=in_children(2)) == whole
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("targets", [["."], ["cut.so"], ["good-extension.so", "cut.so", "old-string-extension.so"]])
 def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
-    tree: Path, monkeypatch: pytest.MonkeyPatch, targets: list[str], jobs: int
+    tree: Path, whole: Report, monkeypatch: pytest.MonkeyPatch, targets: list[str], jobs: int
 ) -> None:
     """Reading a truncated mapping raises SIGBUS (mmap(2)), not an exception."""
     without = scan([target for target in targets if target != "cut.so"], options(tree)) if len(targets) > 1 else None
     if targets == ["."]:
-        without = scan(targets, options(tree))
-    whole = (FIXTURES / "good-extension.so").read_bytes()
+        without = whole
     with (tree / "cut.so").open("wb") as file:
-        file.write(whole)
+        file.write((FIXTURES / "good-extension.so").read_bytes())
         file.truncate(MAX_COPIED + 1)
 
     def cut_off(path: str, shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap:
@@ -138,10 +145,9 @@ def test_a_file_that_is_cut_off_before_another_process_finds_it_has_one_error(
 
 @pytest.mark.parametrize(("jobs", "times", "is_read"), [(1, 1, False), (2, 1, True), (2, 2, False)])
 def test_a_process_that_is_killed_for_memory_is_tried_again_alone(
-    tree: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, times: int, is_read: bool
+    tree: Path, whole: Report, monkeypatch: pytest.MonkeyPatch, jobs: int, times: int, *, is_read: bool
 ) -> None:
     """The out-of-memory killer sends SIGKILL (proc(5), oom_score): beside others, or with one process, too."""
-    whole = scan(["."], options(tree))
     died = next(each.display for each in whole.artifacts if "demo1" in each.display and "old" in each.display)
     kills = tree / "kills"
     kills.write_text("")
@@ -162,9 +168,8 @@ def test_a_process_that_is_killed_for_memory_is_tried_again_alone(
     assert (report.artifacts == whole.artifacts) is is_read
 
 
-def test_without_fork_no_archive_is_divided(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_fork_no_archive_is_divided(tree: Path, whole: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     """os.fork: "Availability: POSIX"."""
-    whole = scan(["."], options(tree))
     monkeypatch.setattr("abiscan.analysis.batches._PART", 1)
     monkeypatch.delattr(os, "fork")
     divided = list(plan(["."], options(tree), 5))
@@ -181,8 +186,8 @@ def test_without_fork_no_archive_is_divided(tree: Path, monkeypatch: pytest.Monk
     assert all(batch.parts == 1 for batch in seen)
 
 
-def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
-    assert scan(["."], options(tree), executor=in_children(1)) == scan(["."], options(tree))
+def test_children_give_the_same_report_and_the_same_errors(tree: Path, whole: Report) -> None:
+    assert scan(["."], options(tree), executor=in_children(1)) == whole
     with pytest.raises(UsageError) as here:
         scan([".", "nothing.so"], options(tree))
     with pytest.raises(UsageError) as there:
@@ -190,14 +195,14 @@ def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
     assert str(there.value) == str(here.value)
 
 
-def test_an_executor_is_any_function_from_shares_to_what_they_find(tree: Path) -> None:
+def test_an_executor_is_any_function_from_shares_to_what_they_find(tree: Path, whole: Report) -> None:
     """As in a cluster: each batch separately, with its own services, in any order."""
 
     def backwards(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
         for batch in reversed(list(batches)):
             yield from scan_batch(batch, AnalysisContext(context.options))
 
-    assert scan(["."], options(tree), jobs=2, executor=backwards).artifacts == scan(["."], options(tree)).artifacts
+    assert scan(["."], options(tree), jobs=2, executor=backwards).artifacts == whole.artifacts
 
 
 def test_an_archive_is_a_share_of_its_own_where_there_are_enough(tree: Path) -> None:
