@@ -142,5 +142,5 @@ def test_an_unknown_key_of_a_table_is_one_line(copy: Path) -> None:
         path.write_text(re.sub(rf"(?m)^{key} =", f"x{key} =", text, count=1), encoding="utf-8")
         status, printed = run(copy, "tools/generate.py", f"abiscan/data/{made}")
         assert (status, printed.count("\n")) == (2, 1), printed
-        assert f"x{key}" in printed
+        assert key in printed
         path.write_text(text, encoding="utf-8")
