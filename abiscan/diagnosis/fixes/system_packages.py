@@ -33,7 +33,7 @@ def _library_named(name: str, stem: str) -> SystemLibrary | None:
 def _is_named(pattern: str, name: str, stem: str) -> bool:
     if ".so" in pattern:
         return fnmatchcase(f"{name}.", f"{pattern}.*")
-    return fnmatchcase(name if pattern.endswith(".dll") else stem, pattern)
+    return fnmatchcase(name if pattern.endswith((".dll", ".dylib")) else stem, pattern)
 
 
 def library_of_version(version: str) -> VersionedLibrary | None:
