@@ -40,7 +40,7 @@ def test_the_generated_file_has_the_rows() -> None:
 def test_every_row_is_found_by_its_names_and_has_a_fix(row: SystemLibrary) -> None:
     assert row.names or row.headers
     for name in row.names:
-        file = (name if ".so" in name or name.endswith(".dll") else f"{name}.so.1").replace("*", "x")
+        file = (name if ".so" in name or name.endswith((".dll", ".dylib")) else f"{name}.so.1").replace("*", "x")
         found = library_of_file(file)
         assert found is not None
         assert install_file(file), file
@@ -52,7 +52,7 @@ def test_every_row_is_found_by_its_names_and_has_a_fix(row: SystemLibrary) -> No
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_no_fix_installs_the_package_with_the_file(row: SystemLibrary, nothing: Knowledge) -> None:
     for name in row.names:
-        file = (name if ".so" in name or name.endswith(".dll") else f"{name}.so.1").replace("*", "x")
+        file = (name if ".so" in name or name.endswith((".dll", ".dylib")) else f"{name}.so.1").replace("*", "x")
         (subject,) = explain(f"ImportError: {file}: cannot open shared object file: No such file or directory", nothing)
         assert subject.causes[0].cause is CauseId.LIBRARY_MISSING
         # No index has the SDK of a processor, whose folder or script is part of its installation.
