@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_namespace
+from abiscan.diagnosis.causes.library_versions import is_installed_in_link
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.fixes import extension_fixes, package_commands
 from abiscan.diagnosis.fixes.file_package import distribution_of_file
@@ -63,7 +64,8 @@ def causes(missing: MissingName) -> Candidates:
         )
         return
     if missing.cxx is None:
-        if missing.name_kind in (NameKind.C, NameKind.MACHO) and missing.vendor is None:
+        is_own = missing.vendor is None and not is_installed_in_link(missing)
+        if is_own and missing.name_kind in (NameKind.C, NameKind.MACHO):
             yield from _c_name(missing)
         return
     if _is_of_sycl(missing.cxx) and not missing.reference.link_time:
