@@ -71,8 +71,8 @@ def causes_for_cuda(
     if target is not None and target.variant == "cpu" and _is_for_cuda_of_torch(library) is None:
         text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
         install = partial(torch_fixes.gpu_build, missing, cuda=max(library.releases, default=""))
-        # A release without its variant may be of any index.
-        score = 0.82 if missing.knowledge.labelled else 0.7
+        # A release that a text names without its variant may be of any index.
+        score = 0.82 if missing.knowledge.labelled or missing.file.facts is not None else 0.7
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, (*evidence, text), install)
     if gpu_vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
         text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."
