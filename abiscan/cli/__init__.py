@@ -54,8 +54,8 @@ def subject_of(error: OSError) -> str:
 
     if error.filename is not None:
         return os.fsdecode(error.filename)
-    if error.strerror != os.strerror(error.errno or 0):
-        return "temporary files"  # only `tempfile` has words of its own
+    if "temporary directory" in (error.strerror or ""):
+        return "temporary files"  # words of `tempfile`
     if error.errno == errno.ENOENT:
         return "the working directory"
     limits = {errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max", errno.EAGAIN: "ulimit -u", errno.ENOMEM: "memory"}
