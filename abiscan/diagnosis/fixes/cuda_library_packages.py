@@ -117,7 +117,10 @@ def install_for_torch(library: CudaLibrary) -> str:
         )
         if not releases:  # cuDNN: each CUDA has several of its releases
             return f"{shows}\nFor the CUDA release of the file: {itself}\nOtherwise: {other}{torch}"
-        return f"{shows}\nIf it is not CUDA {' or '.join(releases)}: {other}{torch}\nIf it is: {itself}"
+        return (
+            f"{shows}\nIf it is not CUDA {' or '.join(releases)}: {other}{torch}\nIf it is: {itself}\nIf it is None "
+            "(torch for ROCm or the CPU): uninstall this build for CUDA; build it for that torch, if its sources can"
+        )
     major_here = missing.target_cuda_major
     is_other = is_of_other_minor(name, target.cuda)
     if not ways:
