@@ -564,3 +564,5 @@ def test_a_missing_temporary_directory_is_not_the_working_directory() -> None:
     """tempfile.gettempdir raises FileNotFoundError with words of its own."""
     error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
     assert subject_of(error) == "temporary files"
+    # Errors of a network or of gzip have words of their own, too.
+    assert subject_of(OSError(1, "[SSL: CERTIFICATE_VERIFY_FAILED]")) == "the report could not be written"
