@@ -45,7 +45,7 @@ def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
         yield replace(candidate, evidence=candidate.evidence or (found.quote,), fix=fix)
 
 
-_WHEEL: Final = "or no build at all, but its wheel for this torch:"
+_WHEEL: Final = "or install its wheel for this torch, without a build:"
 
 
 def _is_failed_build(found: FoundMessage, missing: MissingName) -> bool:
