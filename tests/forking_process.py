@@ -79,14 +79,20 @@ def forking_process(python: Path | str, imports: str, directory: Path) -> Iterat
         def run(
             code: str,
             *arguments: str,
-            cwd: str = str(directory),
+            cwd: Path | str = directory,
             stdin: str = "",
             environment: Mapping[str, str] | None = None,
             seconds: int = 600,
         ) -> subprocess.CompletedProcess[str]:
             for path in files.values():
                 path.write_text(stdin if path.name == "input" else "", encoding="utf-8")
-            request = {"code": code, "arguments": arguments, "cwd": cwd, "environment": environment, "seconds": seconds}
+            request = {
+                "code": code,
+                "arguments": arguments,
+                "cwd": str(cwd),
+                "environment": environment,
+                "seconds": seconds,
+            }
             writer.write(json.dumps(request | {name: str(path) for name, path in files.items()}) + "\n")
             writer.flush()
             status = int(reader.readline())

@@ -113,6 +113,7 @@ child_processes.run_tool = lambda given, **rest: tool([*command, *given[4:]], **
 sys.argv = ["abiscan", "releases", "add", "2.3.0"]
 signal = __import__("signal")
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where nohup runs the tests
 from abiscan.__main__ import start
 start()
 """
