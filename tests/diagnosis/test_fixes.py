@@ -7,12 +7,14 @@ import pytest
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.torch_fixes import install_torch
 from abiscan.diagnosis.fixes.torch_ranges import restrict_releases
+from abiscan.diagnosis.fixes.torches_for_python import without_wheels
 from abiscan.diagnosis.fixes.windows_commands import for_windows
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.library.api import explain
 from abiscan.model.facts import Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
 from tests.tables import table_rows
@@ -97,3 +99,23 @@ def test_an_extension_is_not_a_program_without_python(path: str, name: str, prog
     file = SharedObject(path, 1, "win_amd64", 64, None, (), None, None, None, (imported,), (), (), ())
     found = find_program(MissingName(Reference("?f@at@@YAXXZ"), Knowledge(), ReferringFile(path, file)))
     assert (None if found is None else found.id) == program
+
+
+@pytest.mark.parametrize(
+    ("fix", "note"),
+    [
+        ("pip install torch==2.6.0", "torch 2.6.0 has no wheels for Python 3.7, "),
+        (
+            "x\nor: pip install -U torch --index-url https://download.pytorch.org/whl/cu128",
+            "No torch for cu128 has wheels ",
+        ),
+        ("pip install torch==1.13.1", ""),
+        ("pip install torchvision==0.21.0", ""),
+        ("conda create -n NEW python=3.12 && pip install torch==2.6.0", ""),
+    ],
+)
+def test_a_torch_without_wheels_for_the_python(fix: str, note: str) -> None:
+    """Oracle: the package index has torch 1.13.1 and older for CPython 3.7."""
+    found = without_wheels(fix, PythonVersion(3, 7))
+    assert found.startswith(note)
+    assert bool(found) == bool(note)

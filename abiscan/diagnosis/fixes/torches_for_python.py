@@ -20,7 +20,7 @@ _ANOTHER_PYTHON: Final = r"\bpython=|[Pp]ython \d"
 
 
 def without_wheels(fix: str, python: PythonVersion) -> str:
-    """`No torch 2.6.0 has wheels for Python 3.7 ...`, of the first such command of a fix; empty if there is none."""
+    """`torch 2.6.0 has no wheels for Python 3.7 ...`, of the first such command of a fix; empty if there is none."""
     if python.major < 3 or re.search(_ANOTHER_PYTHON, fix):  # tables of wheels are of CPython 3
         return ""
     for command in re.finditer(_COMMAND, fix):
@@ -30,9 +30,9 @@ def without_wheels(fix: str, python: PythonVersion) -> str:
         torches = [patch_release(release)] if release else _releases_of(variant)
         pythons = sorted({each for torch in torches for each in with_wheels(torch)})
         if pythons and python not in pythons:
-            what = f"torch {release}" if release else f"torch for {variant}"
+            none = f"torch {release} has no wheels" if release else f"No torch for {variant} has wheels"
             return (
-                f"No {what} has wheels for Python {python}, which the text names: use an environment with one of "
+                f"{none} for Python {python}, which the text names: use an environment with one of "
                 f"Python {pythons[0]} - {pythons[-1]}."
             )
     return ""
