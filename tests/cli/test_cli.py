@@ -542,6 +542,15 @@ def test_timings_name_each_pass_that_ran() -> None:
     assert "--timings" not in run("scan", "--help").stdout
 
 
+def test_a_command_of_a_fix_is_printed_once(tmp_path: Path) -> None:
+    """A file in a folder of one torch: the torch for its CUDA is also the only one of the range that it loads on."""
+    members = {"pkg/torch-2.11/lib/libpkg.so": "causes/newer-libcublas.so"}
+    wheel = make_wheel(tmp_path, members, tag="py3-none-manylinux_2_28_x86_64", requires="torch>=2.6,<2.15")
+    fix = json.loads(run(wheel, "-f", "json").stdout)["artifacts"][0]["causes"][0]["fix"]
+    commands = [line.removeprefix("or: ") for line in fix.splitlines() if "torch==2.11.0" in line]
+    assert len(commands) == 1, fix
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and /dev/full of Linux")
 @pytest.mark.parametrize(
     ("shell", "status", "told"),

@@ -138,7 +138,7 @@ def install_for_torch(library: CudaLibrary) -> str:
             ways.append(other_torch)
     if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
-    return "\nor: ".join(ways)
+    return "\nor: ".join(dict.fromkeys(ways))
 
 
 def _with_runtime_of_jetson(library: CudaLibrary) -> str:
