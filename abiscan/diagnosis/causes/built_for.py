@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis.causes.string_abi import is_stated_unlike_release
 from abiscan.diagnosis.fixes import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_ranges import torch_range
@@ -18,6 +17,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import is_same_instance
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.target_string_abi import is_stated_unlike_release
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import string_abi
 from abiscan.model import versions

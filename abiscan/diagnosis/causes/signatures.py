@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from abiscan.diagnosis.causes.string_abi import is_stated_unlike_release
 from abiscan.diagnosis.fixes import torch_fixes
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target, is_same_instance
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.target_string_abi import is_stated_unlike_release
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import Difference, DifferenceKind, NameKind, string_abi
 from abiscan.mangling.canonical import to_cuda

@@ -12,10 +12,17 @@ from abiscan.diagnosis.fixes import extension_fixes, torch_commands, torch_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.fixes.package_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.target_string_abi import (
+    is_before_new_string,
+    is_stated_unlike_release,
+    is_unlike_its_release,
+    last_release_with_old_string,
+    may_be_another_build,
+    may_have_new_string,
+)
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
@@ -55,7 +62,7 @@ def causes(missing: MissingName) -> Candidates:
     if not counterparts:
         yield from _without_counterpart(missing, mine)
         return
-    from_source, unlike = _may_have_new_string(missing), mine == "new" and is_stated_unlike_release(missing)
+    from_source, unlike = may_have_new_string(missing), mine == "new" and is_stated_unlike_release(missing)
     # The target is not the build that the index has of its release.
     here = [] if from_source or unlike else [form for form in counterparts if form.in_target]
     score, evidence = (
@@ -137,7 +144,7 @@ def _from_source(missing: MissingName, mine: str, counterpart: RelatedExport) ->
     """Score and evidence for a source build, which most likely has the C++11 ABI."""
     score = 0.86 if mine == "old" else 0.4
     imported, built = f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)
-    last = _last_release_with_old_string(missing)
+    last = last_release_with_old_string(missing)
     if mine == "old" and last:
         return score, (imported, built, f"torch wheels on PyPI up to {last} use the old std::string.")
     if missing.target is not None and counterpart.exported_in.contains(missing.target.version):
@@ -148,7 +155,7 @@ def _from_source(missing: MissingName, mine: str, counterpart: RelatedExport) ->
 
 def _by_target_abi(missing: MissingName, mine: str, score: float, *, agrees: bool) -> tuple[float, str]:
     """The score and a sentence, from the std::string of the target: that of the file, or the other."""
-    if agrees and _may_be_another_build(missing, mine):
+    if agrees and may_be_another_build(missing, mine):
         return _ANOTHER_BUILD, _another_build_text(missing)
     if agrees and mine == "new" and score > _ANOTHER_BUILD and is_stated_unlike_release(missing):
         return _ANOTHER_BUILD, (
@@ -285,16 +292,16 @@ _NO_OTHER_FORM = "No known release exports the function with the other std::stri
 def _of_torch(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]] | None:
     """The score of a torch symbol, and the evidence; None if its std::string is no reason."""
     abi = missing.knowledge.target_cxx11_abi
-    may_be_old = missing.target is None or _is_before_new_string(missing)
+    may_be_old = missing.target is None or is_before_new_string(missing)
     if abi is None and mine == "new" and not missing.exported_in and may_be_old:
         old = "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol."
         return 0.68 if missing.target is None else 0.8, old, _NO_OTHER_FORM
-    if _may_be_another_build(missing, mine):
+    if may_be_another_build(missing, mine):
         return _ANOTHER_BUILD, _another_build_text(missing)
     if abi is None and mine == "old" and missing.target is None and missing.exported_in:
         # A symbol that disappeared while all wheels had the old ABI has another reason. A linker has the library of the
         # same headers.
-        score = 0.59 if missing.exported_in.contains(_last_release_with_old_string(missing)) else 0.55
+        score = 0.59 if missing.exported_in.contains(last_release_with_old_string(missing)) else 0.55
         return (
             0.68 if missing.reference.link_time else score,
             missing.exported_text,
@@ -313,12 +320,12 @@ def _of_torch(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]]
             f"{missing.target_label} is older than the index: if it exports the function, it uses the other "
             f"std::string, as torch from conda-forge and NVIDIA images does.",
         )
-    if mine == "old" and _may_have_new_string(missing):
+    if mine == "old" and may_have_new_string(missing):
         return 0.74, _source_build_text(missing)
     if abi is None or abi == (mine == "new"):
         return None
     other = f"{missing.target_label} is built with the other std::string, so it does not export this symbol."
-    return 0.86 if _is_unlike_its_release(missing) else 0.78, other, _NO_OTHER_FORM
+    return 0.86 if is_unlike_its_release(missing) else 0.78, other, _NO_OTHER_FORM
 
 
 def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]] | None:
@@ -336,7 +343,7 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
         f"The symbol is not from a torch library. A library that was compiled with "
         f"{_WORDS['new' if mine == 'old' else 'old']} exports only the other form."
     ]
-    if mine == "old" and (last := _last_release_with_old_string(missing)):
+    if mine == "old" and (last := last_release_with_old_string(missing)):
         evidence.append(
             f"torch wheels up to {last} pass -D_GLIBCXX_USE_CXX11_ABI=0 to the extensions that are built with them."
         )
@@ -355,30 +362,6 @@ def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...
     return score, *evidence
 
 
-def is_stated_unlike_release(missing: MissingName) -> bool:
-    """Whether a text or `--torch` names a build of torch that has another std::string than the builds of its release on
-    the package index: `2.6.0+cu126`. The torch that is loaded may be one of those."""
-    named = bool(missing.log.torch) or missing.knowledge.labelled
-    return named and not missing.knowledge.exact and _is_unlike_its_release(missing)
-
-
-def _is_unlike_its_release(missing: MissingName) -> bool:
-    """Whether the target is known to have a string ABI that no build of its version on the package index has."""
-    target = missing.target
-    if target is None or target.cxx11_abi is None:
-        return False
-    abis = {build.cxx11_abi for build in missing.knowledge.released_builds(target.version)}
-    return bool(abis) and target.cxx11_abi not in abis
-
-
-def _may_be_another_build(missing: MissingName, mine: str) -> bool:
-    """Whether the release of the target's version exports a symbol with the old ABI, and the build itself was not
-    read."""
-    unread = not missing.knowledge.exact and missing.reference.status is None
-    is_release = not missing.knowledge.target_from_source  # the ABI of a source build is from its text
-    return mine == "old" and unread and is_release and missing.position is Position.INSIDE
-
-
 def _another_build_text(missing: MissingName) -> str:
     assert missing.target is not None
     exported = (
@@ -387,25 +370,6 @@ def _another_build_text(missing: MissingName) -> str:
         else f"Releases near {missing.target.version} export it"
     )
     return f"{exported}; a build with the new std::string (conda-forge, NVIDIA, from source) does not."
-
-
-def _last_release_with_old_string(missing: MissingName) -> str:
-    """The last release on the package index with the old string ABI, of the known builds."""
-    releases = missing.knowledge.releases
-    builds = () if releases is None else releases.builds(missing.knowledge.machine)
-    return next((build.torch for build in reversed(builds) if build.cxx11_abi is False and not build.user), "")
-
-
-def _is_before_new_string(missing: MissingName) -> bool:
-    """Whether the target is a release before the index; all of these have the old string ABI on the package index."""
-    return (
-        missing.target is not None and missing.knowledge.target_is_before_index and not is_other_build(missing.target)
-    )
-
-
-def _may_have_new_string(missing: MissingName) -> bool:
-    """Whether the target is a source build with unknown string ABI."""
-    return missing.knowledge.target_cxx11_abi is None and missing.knowledge.target_from_source
 
 
 def _source_build_text(missing: MissingName) -> str:
