@@ -117,6 +117,7 @@ def package_of_name(name: str) -> Package | None:
     by_name = packages_by_name()
     return (
         _packages_by_module().get(name.lower())
+        or _packages_by_module().get(normalised.replace("-", "_"))
         or by_name.get(normalised)
         or by_name.get(normalised.removesuffix("-full"))
     )
