@@ -24,6 +24,10 @@ _FIRST_WITHOUT_NAME: Final = (2, 8)
 # (https://github.com/pytorch/test-infra/pull/4851, 2023-12-29); the wheels for arm64 begin with 1.10.
 _FOR_MACOS: Final = "https://download.pytorch.org/libtorch/cpu/libtorch-macos-{processor}{torch}.zip"
 FIRST_FOR_ARM: Final = (2, 2)
+_FOR_WINDOWS: Final = (
+    "https://download.pytorch.org/libtorch/VARIANT/libtorch-win-shared-with-deps-{torch}%2BVARIANT.zip  # VARIANT: cpu "
+    "or cu126, ...; a program of MSVC's Debug configuration: -with-deps-debug-"
+)
 _WHEEL_FOR_MACOS: Final = (
     "Apple silicon: that archive is for Intel, and the linker skips it. Use the torch of pip, which has the same "
     "libraries for arm64: pip install torch=={torch}; export LIBTORCH=$(python -c 'import torch, os; "
@@ -75,7 +79,10 @@ def use_libtorch(
     release = ranges.last if ranges and ranges.last != newest else "VERSION"
     wanted = f", one of {ranges.text(last=' or ')}" if ranges else ""
     macos = missing.macho or missing.reference.macos or platform_of(missing) == "macosx"
-    archive = _archive_for_macos(release) if macos else _archive(release, new_string=new_string)
+    if missing.reference.msvc or is_on_windows(missing):
+        archive = _FOR_WINDOWS.format(torch=release)
+    else:
+        archive = _archive_for_macos(release) if macos else _archive(release, new_string=new_string)
     lines = [program.release.format(torch=wanted, archive=archive), program.build]
     if macos and "{archive}" in program.release:
         lines.insert(0, "uname -m; file /path/to/libtorch/lib/libtorch_cpu.dylib  # must be for the same processor")

@@ -225,7 +225,7 @@ def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
     """
     program = find_program(missing)
     shows = _SHOWS_TORCH if program is None else program.shows
-    if missing.knowledge.target_from_source or not shows:
+    if missing.knowledge.target_from_source or not shows or is_of_android(missing):
         return ways
     exporting = ranges.text(last=" or ")
     return (

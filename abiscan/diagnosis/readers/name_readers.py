@@ -17,7 +17,7 @@ from abiscan.ownership.cuda_exports import names_alike
 from abiscan.ownership.torch_names import is_torch_library
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
-_PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
+_PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch"))
 # `torchtext undefined symbol OSError`: an exception, or letters of a library.
 _NO_SYMBOL = re.compile(r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}")
 _NAMED_FIRST = re.compile(r"(?<![^\s'\"`:])(_ZN?[\w.]{4,4096})['\"`]?:? (?:is |was |as )?(?:an )?$")
@@ -103,7 +103,8 @@ def located_symbol(hit: Hit, _values: Values) -> Values | None:
     if token is None or (is_plain_word(token.name) and not token.quoted):
         return None
     _, referenced, file = hit.rest.partition("referenced by")
-    return {"text": token.name, "needed_by": (name_tokens.first_quoted(file) if referenced else None) or ""}
+    needed_by = (name_tokens.first_quoted(file) if referenced else None) or ""
+    return {"text": token.name, "needed_by": needed_by or (ANDROID_APP if "UnsatisfiedLinkError" in hit.line else "")}
 
 
 def dyld_symbol(hit: Hit, _values: Values) -> Values | None:
@@ -132,7 +133,7 @@ def undefined_reference(hit: Hit, _values: Values) -> Values | None:
     if before is not None:
         token = read_name(f"'{before}'") or token
     # Linkers quote the name; an unquoted word is prose.
-    if token is None or (not token.quoted and is_plain_word(token.name)):
+    if token is None or (not token.quoted and (is_plain_word(token.name) or token.name in _PLACEHOLDERS)):
         return None
     found = {**_of_token(token), **_object_or_source(hit.before)}
     # Only shared libraries refer to a version. Of a C symbol, an installed one shows who linked it; torch's own files,

@@ -7,12 +7,18 @@ from functools import partial
 from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes, torch_fixes
+from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 
 Facts = Mapping[str, Callable[[Mapping[str, str], MissingName], str | bool | None]]
 """Functions of captured values and the missing name, by the name of the fact. Their result is its value, or whether it
 holds; None if it is unknown."""
 FactOfName = Callable[[MissingName], str | bool | None]
+
+
+def _program_kind(missing: MissingName) -> str | None:
+    program = find_program(missing)
+    return None if program is None else program.id
 
 
 _OF_NAME: Final[Mapping[str, FactOfName]] = {
@@ -36,6 +42,8 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     # The commands that install torch's GPU build, or the extension for its CPU build.
     "install_gpu_build": torch_fixes.gpu_build,
     "install_xpu_build": partial(torch_fixes.build_for, "XPU"),
+    # Programs without Python, as `packages.toml` has them: `rust`, `go`.
+    "program_kind": _program_kind,
     "project_release": lambda missing: missing.log.project_release,
     "is_nightly": lambda missing: missing.log.is_nightly,
 }
