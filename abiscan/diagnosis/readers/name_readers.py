@@ -17,7 +17,9 @@ from abiscan.ownership.cuda_exports import names_alike
 from abiscan.ownership.torch_names import is_torch_library
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
-_PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch"))
+_PLACEHOLDERS: Final = frozenset(
+    ("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch")
+)
 # `torchtext undefined symbol OSError`: an exception, or letters of a library.
 _NO_SYMBOL = re.compile(r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}")
 _NAMED_FIRST = re.compile(r"(?<![^\s'\"`:])(_ZN?[\w.]{4,4096})['\"`]?:? (?:is |was |as )?(?:an )?$")
