@@ -18,11 +18,11 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.releases import open_index
 from tests.diagnosis.explained import explain
 from tools import site_messages, site_symbols
-from tools.message_data import catalogue
+from tools.message_data import checked_rows
 
 pytestmark = pytest.mark.browser
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-EXAMPLES = [(row, example) for row in catalogue().message for example in row.examples]
+EXAMPLES = [(row, example) for row in checked_rows().message for example in row.examples]
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -74,7 +74,7 @@ def answers(browser: Any, site: str, texts: list[str]) -> list[list[tuple[str, b
 
 def test_the_page_has_the_cause_of_each_example(browser: Any, site: str, nothing: Knowledge) -> None:
     """Oracle: `explain`. A sure answer of the page is the first cause; one that is not sure has it in its list."""
-    answer_of = {row.id: row.answer or row.id for row in catalogue().message}
+    answer_of = {row.id: row.answer or row.id for row in checked_rows().message}
     found = answers(browser, site, [example.text for _row, example in EXAMPLES])
     sure = 0
     for (row, example), results in zip(EXAMPLES, found, strict=True):

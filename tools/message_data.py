@@ -21,13 +21,23 @@ FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "me
 
 
 @functools.cache
+def checked_rows() -> Catalogue:
+    """All rows, with examples.
+
+    Raises:
+        InvalidMessage: a file is invalid; the message names the file and the row.
+    """
+    return read_catalogue(FOLDER)
+
+
+@functools.cache
 def catalogue() -> Catalogue:
     """All rows, with examples, and with what matches of their lines and of finders need.
 
     Raises:
         InvalidMessage: a file is invalid; the message names the file and the row.
     """
-    rows = read_catalogue(FOLDER)
+    rows = checked_rows()
     finders = (msgspec.structs.replace(row, needs=needs_of(row.pattern)) for row in rows.finder)
     messages = (msgspec.structs.replace(row, needs=needs_of(row.line)) if row.line else row for row in rows.message)
     return msgspec.structs.replace(rows, finder=tuple(finders), message=tuple(messages))

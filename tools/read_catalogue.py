@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator
@@ -269,17 +270,23 @@ def _values_of(messages: Iterable[Message], answer: Answer | None, finders: dict
         names |= {*message.set, *(READER_VALUES if message.reader else ())}
         asked += (*message.find, *message.must_find)
         for pattern in (message.before, message.after, message.line):
-            names |= {group.partition("__")[0] for group in re.compile(pattern).groupindex}
+            names |= {group.partition("__")[0] for group in _groups(pattern)}
     for name in asked:
         if name in finders:
-            names |= {group.partition("__")[0] for group in re.compile(finders[name].pattern).groupindex}
+            names |= {group.partition("__")[0] for group in _groups(finders[name].pattern)}
     return names
+
+
+@functools.cache
+def _groups(pattern: str) -> tuple[str, ...]:
+    """The named groups of a pattern; kept, as the patterns are more than `re` keeps."""
+    return tuple(re.compile(pattern).groupindex)
 
 
 def _pattern_problems(pattern: str) -> Iterator[str]:
     """A pattern must have bounded repetitions and known conversions."""
     try:
-        groups = re.compile(pattern).groupindex
+        groups = _groups(pattern)
     except re.error as error:
         yield f"{pattern!r}: {error}"
         return

@@ -13,7 +13,7 @@ import pytest
 
 from abiscan.diagnosis.knowledge import Knowledge
 from tests.diagnosis.explained import explain
-from tools.message_data import catalogue
+from tools.message_data import checked_rows
 
 pytestmark = pytest.mark.slow
 
@@ -138,7 +138,7 @@ def test_the_work_for_one_place_is_bounded(nothing: Knowledge) -> None:
 # A log without messages, as the measure of this machine.
 _LINE = "[12/900] /usr/bin/nvcc -I/opt/torch/include -c /src/op.cu -o build/op.o -O3 -gencode=arch=compute_80\n"
 # One of about a hundred rows.
-_SAMPLE = [message.examples[0].text for message in catalogue().message if zlib.crc32(message.id.encode()) % 100 == 0]
+_SAMPLE = [message.examples[0].text for message in checked_rows().message if zlib.crc32(message.id.encode()) % 100 == 0]
 
 
 @pytest.mark.parametrize("separator", [" ", "; ", "\\n", "\n"])
