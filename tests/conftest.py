@@ -16,13 +16,25 @@ from tests.forking_process import TORCH, Run, forking_process
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--without-torch", action="store_true", help="leave out the tests that need an installed torch")
+    parser.addoption(
+        "--other-python", action="store_true", help="leave out the tests of rows that have one result on every Python"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--without-torch"):
-        needing = [item for item in items if item.get_closest_marker("torch")]
-        config.hook.pytest_deselected(items=needing)
-        items[:] = [item for item in items if not item.get_closest_marker("torch")]
+    for option, mark in (("--without-torch", "torch"), ("--other-python", "one_python")):
+        if config.getoption(option):
+            left_out = [item for item in items if item.get_closest_marker(mark)]
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if not item.get_closest_marker(mark)]
+    # The longest first: the other processes would wait for one at the end.
+    items.sort(key=_seconds, reverse=True)
+
+
+def _seconds(item: pytest.Item) -> float:
+    """How long a slow test takes about; 0 if its mark does not have it."""
+    mark = item.get_closest_marker("slow")
+    return float(mark.kwargs.get("seconds", 0)) if mark else 0.0
 
 
 def pytest_report_header(config: pytest.Config) -> str:

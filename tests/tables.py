@@ -37,12 +37,12 @@ def table_rows(test: Callable[..., None]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(tuple(types), rows)(test)
 
 
-def sampled(rows: Sequence[Any], ids: Sequence[str]) -> list[Any]:
-    """Parameters of a test: one row in 16 in a default run, the others with `-m slow`."""
-    marks: list[tuple[pytest.MarkDecorator, ...]] = [
-        () if at % 16 == 0 else (pytest.mark.slow,) for at in range(len(rows))
-    ]
-    every = zip(rows, ids, marks, strict=True)
+def sampled(
+    rows: Sequence[Any], ids: Sequence[str] | None = None, mark: pytest.MarkDecorator = pytest.mark.slow
+) -> list[Any]:
+    """Parameters of a test: one row in 16 in every run, the others with a mark: `-m slow`, or `one_python`."""
+    named = zip(rows, ids or [None] * len(rows), strict=True)
     return [
-        pytest.param(*(row if isinstance(row, tuple) else (row,)), id=name, marks=mark) for row, name, mark in every
+        pytest.param(*(row if isinstance(row, tuple) else (row,)), id=name, marks=() if at % 16 == 0 else mark)
+        for at, (row, name) in enumerate(named)
     ]

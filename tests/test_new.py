@@ -84,7 +84,7 @@ def run(copy: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=10)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stub_is_imported_and_runs(copy: Path, kind: str) -> None:
     of_kind = KINDS[kind]

@@ -46,7 +46,7 @@ def part(folder: Path, name: str) -> Any:
     return json.loads(zlib.decompress((folder / name).read_bytes()))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=40)
 def test_every_symbol_is_in_a_part_of_at_most_200_kilobytes(tmp_path: Path) -> None:
     """Oracle: the release index, symbol by symbol."""
     site_symbols.write(tmp_path)

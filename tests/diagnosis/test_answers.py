@@ -18,6 +18,7 @@ from abiscan.analysis.explanation import explain_text
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from tests.diagnosis.reported import FILES
+from tests.tables import sampled
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _DATA = Path(__file__).parent / "data"
@@ -56,7 +57,7 @@ def _text_of(thread: str) -> str:
     return str(row["text"])
 
 
-@pytest.mark.parametrize(("text", "row"), list(_rows()))
+@pytest.mark.parametrize(("text", "row"), sampled(list(_rows()), mark=pytest.mark.one_python))
 def test_answer(text: str, row: dict[str, Any]) -> None:
     options = ScanOptions(row["torch"], None, LoaderSettings("/")) if "torch" in row else _OPTIONS
     if row.get("unanswered"):
