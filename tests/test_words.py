@@ -16,6 +16,9 @@ import pytest
 
 from tools.glossary_docs import terms
 
+# The files of the repository are the same for every Python.
+pytestmark = pytest.mark.one_python
+
 ROOT = Path(__file__).parents[1]
 _WORDS = tomllib.loads((ROOT / "tests" / "data" / "words.toml").read_text(encoding="utf-8"))
 PHRASES, PROSE_PHRASES = _WORDS["phrases"], _WORDS["prose_phrases"]

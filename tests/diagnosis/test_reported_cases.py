@@ -12,6 +12,7 @@ import pytest
 
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import FILES, cases
+from tests.tables import sampled
 
 # File of cases -> minimum fraction with the cause first, and among the first two.
 SHARES = {
@@ -42,7 +43,7 @@ SHARES = {
 
 
 @pytest.mark.parametrize("how", ["typed", "pasted"])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sampled(FILES, [path.stem for path in FILES], pytest.mark.one_python))
 def test_the_cause_is_found(path: Path, how: str, index: ReleaseIndex) -> None:
     ranks = {}
     for case in cases(path):
