@@ -9,6 +9,7 @@ program and the thread that it is from.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import textwrap
@@ -215,12 +216,17 @@ def _first(subjects: tuple[Subject, ...]) -> tuple[str, str]:
 
 def loosened(index: ReleaseIndex, operator: str, most: int = sys.maxsize) -> Iterator[Loosened]:
     """Texts with an answer, in the form of an operator, where it differs; at most `most`, from all families."""
-    forms = [(each, form) for each in texts() if (form := OPERATORS[operator](each.text)) != each.text]
-    # By their hash, so that a new text replaces few of the others.
-    for source, form in sorted(forms, key=lambda item: zlib.crc32(item[0].text.encode()))[:most]:
+    forms = ((each, form) for each in _shuffled() if (form := OPERATORS[operator](each.text)) != each.text)
+    for source, form in itertools.islice(forms, most):
         wanted = _answer_to(source.text, index)
         if wanted[0]:
             yield Loosened(operator, source, form, wanted, first_answer(form, index))
+
+
+@cache
+def _shuffled() -> list[Text]:
+    """By their hash, so that a new text replaces few of the others."""
+    return sorted(texts(), key=lambda each: zlib.crc32(each.text.encode()))
 
 
 @cache
