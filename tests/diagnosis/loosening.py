@@ -24,8 +24,7 @@ from msgspec import Struct
 
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex, open_index
-from tests.diagnosis.explained import explain
-from tests.diagnosis.reported import DATA, FILES, cases, knowledge_of_text
+from tests.diagnosis.reported import DATA, FILES, cases, explain_text
 from tools.message_data import FOLDER
 
 Operator = Callable[[str], str]
@@ -206,7 +205,7 @@ def texts() -> tuple[Text, ...]:
 
 def first_answer(text: str, index: ReleaseIndex) -> tuple[str, str]:
     """The first cause and its fix; empty without an answer."""
-    return _first(explain(text, knowledge_of_text(text, index)))
+    return _first(explain_text(text, index))
 
 
 def _first(subjects: tuple[Subject, ...]) -> tuple[str, str]:

@@ -28,7 +28,8 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.text_target import knowledge_for
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.readings.read_text import read_text
+from abiscan.diagnosis.readings.answer_text import answer
+from abiscan.diagnosis.readings.read_text import ReadText, read_text
 from abiscan.loader import LoaderSettings
 from abiscan.model.subject import Subject
 from abiscan.model.target import TorchBuild, TorchKind
@@ -80,7 +81,7 @@ class Case(Struct, frozen=True):
     def pasted(self, index: ReleaseIndex) -> tuple[str, ...]:
         """The causes of `explain TEXT` for the symbol, or for the first subject without one."""
         if self.text is not None:
-            subjects = explain(self.text, knowledge_of_text(self.text, index))
+            subjects = explain_text(self.text, index)
         else:
             subjects = explain(self.loaders_message, knowledge_of(self.torch_installed, index))
         name = (self.symbol or "").split(", version")[0]
@@ -167,9 +168,14 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
     )
 
 
-def knowledge_of_text(text: str, index: ReleaseIndex) -> Knowledge:
-    """Knowledge of `abiscan explain` about a text from another machine: only torch and Python in the text."""
-    return replace(knowledge_for(_NOTHING_HERE, read_text(text), here=False), releases=index)
+def explain_text(text: str, index: ReleaseIndex) -> tuple[Subject, ...]:
+    """Explain every subject of a text from another machine: only torch and Python in the text are known."""
+    return explain_read(read_text(text), index)
+
+
+def explain_read(read: ReadText, index: ReleaseIndex) -> tuple[Subject, ...]:
+    """The same for a text that was read."""
+    return answer(read, replace(knowledge_for(_NOTHING_HERE, read, here=False), releases=index))
 
 
 def _version(installed: str, index: ReleaseIndex) -> str | None:

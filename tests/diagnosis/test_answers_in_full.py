@@ -15,13 +15,13 @@ from abiscan.releases import ReleaseIndex
 from abiscan.report.subjects_text import render
 from tests import torch_here
 from tests.diagnosis.explained import explain
-from tests.diagnosis.reported import knowledge_of, knowledge_of_text
+from tests.diagnosis.reported import explain_text, knowledge_of
 
 _MISSING = CauseId.LIBRARY_MISSING
 
 
 def _ask(text: str, index: ReleaseIndex) -> tuple[Subject, ...]:
-    return explain(text, knowledge_of_text(text, index))
+    return explain_text(text, index)
 
 
 def _said(subject: Subject) -> str:

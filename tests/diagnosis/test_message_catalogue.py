@@ -18,10 +18,11 @@ from abiscan.diagnosis.catalogue.message_row import Example, Message
 from abiscan.diagnosis.facts.computed_facts import FACTS
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS
+from abiscan.diagnosis.readings.answer_text import answer
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
-from abiscan.diagnosis.readings.read_text import read_text
+from abiscan.diagnosis.readings.read_text import ReadText, read_text
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.possible_words import PIECE
@@ -39,9 +40,9 @@ _LINES = "running build_ext\ncopying a.py -> build/lib\n"
 _LOG = _LINES * (PIECE // len(_LINES) + 1)
 
 
-def _found(message: Message, text: str) -> FoundMessage | FoundSubject | None:
+def _found(message: Message, text: ReadText) -> FoundMessage | FoundSubject | None:
     """The message of the catalogue in a text."""
-    for each in read_text(text).found:
+    for each in text.found:
         if (each.message.id if isinstance(each, FoundMessage) else each.message) == message.id:
             return each
     return None
@@ -57,13 +58,14 @@ def test_a_variable_is_set_for_every_command_of_a_build() -> None:
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
 def test_an_example_is_recognised(message: Message, example: Example, nothing: Knowledge) -> None:
     """Text and values of the row come from output or source of the program (`source`)."""
-    found = _found(message, example.text)
+    read = read_text(example.text)
+    found = _found(message, read)
     assert found is not None
     if isinstance(found, FoundMessage):
         assert found.values.items() >= {**message.set, **example.captures}.items()
     else:
         assert {name: getattr(found, name) for name in example.captures} == example.captures
-    subjects = explain(example.text, nothing)
+    subjects = answer(read, nothing)
     wanted = example.causes
     if not wanted and isinstance(found, FoundMessage) and len(found.answer.cause) == 1:
         wanted = (found.answer.cause[0].cause,)
@@ -100,7 +102,7 @@ _IN_LOGS = [m for m in CATALOGUE.message if m.answer is None or not answer_of_id
 def test_a_row_has_the_same_values_at_the_end_of_a_log(message: Message) -> None:
     """Of a long text, patterns are searched only where their words are."""
     text = message.examples[0].text
-    alone, in_log = _found(message, text), _found(message, _LOG + text)
+    alone, in_log = _found(message, read_text(text)), _found(message, read_text(_LOG + text))
     assert getattr(in_log, "values", in_log is not None) == getattr(alone, "values", alone is not None)
 
 
@@ -153,8 +155,8 @@ def test_the_table_is_made_of_the_files() -> None:
 
 def test_nothing_of_the_closed_tables_is_unused() -> None:
     named = set()
-    for answer in (*CATALOGUE.answer, *code_causes()):
-        for cause in answer.cause:
+    for row in (*CATALOGUE.answer, *code_causes()):
+        for cause in row.cause:
             lines = (*cause.evidence, *cause.fix)
             conditions = (*cause.when, *(each for line in lines for each in line.when))
             named |= {place[1] for line in lines for place in PLACE.finditer(line.text)}

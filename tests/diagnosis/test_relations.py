@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from abiscan.diagnosis.readings.read_text import ReadText, read_text
 from abiscan.diagnosis.text.find_log_facts import log_facts
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.diagnosis.text.message_text import clean
 from abiscan.releases import ReleaseIndex
-from tests.diagnosis.explained import explain
-from tests.diagnosis.reported import DATA, knowledge_of_text
+from tests.diagnosis.reported import DATA, explain_read
 
 _TABLES = tomllib.loads((DATA / "relations.toml").read_text(encoding="utf-8"))
 _MESSAGES: list[tuple[str, str]] = [(cause, message) for cause, message in _TABLES["messages"]]
@@ -107,17 +107,22 @@ def _changed(cause: str, message: str, most: int, index: ReleaseIndex) -> Iterat
     of_message = log_facts(clean(message))
     texts = {text: facts for facts, silent in _SILENT for text in (f"{silent}\n{message}", f"{message}\n{silent}")}
     for text in _sample([*texts], message, most):
-        facts = log_facts(clean(text))
+        read = read_text(text)
+        facts = read.facts
         named = (name for name in LogFacts.__struct_fields__ if getattr(facts, name) != getattr(of_message, name))
         others = set(named).difference(_NAMED)
         if not others <= texts[text]:
             yield text, f"{others}"
-        elif not others and _first_answer(text, index) != (first, fix):
+        elif not others and _first_of(read, index) != (first, fix):
             yield text, "answer"
 
 
 def _first_answer(text: str, index: ReleaseIndex) -> tuple[str, str]:
-    causes = [subject.causes[0] for subject in explain(text, knowledge_of_text(text, index)) if subject.causes]
+    return _first_of(read_text(text), index)
+
+
+def _first_of(read: ReadText, index: ReleaseIndex) -> tuple[str, str]:
+    causes = [subject.causes[0] for subject in explain_read(read, index) if subject.causes]
     return (str(causes[0].cause), causes[0].fix) if causes else ("", "")
 
 

@@ -11,14 +11,14 @@ import pytest
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.explained import explain
-from tests.diagnosis.reported import DATA, knowledge_of_text
+from tests.diagnosis.reported import DATA, explain_text
 
 TEXTS = tomllib.loads((DATA / "texts.toml").read_text(encoding="utf-8"))["text"]
 
 
 @pytest.mark.parametrize("row", TEXTS.values(), ids=TEXTS)
 def test_the_symbol_and_the_cause(row: dict[str, str], index: ReleaseIndex) -> None:
-    subjects = explain(row["text"], knowledge_of_text(row["text"], index))
+    subjects = explain_text(row["text"], index)
     subject = next((s for s in subjects if row["symbol"] in (s.mangled, s.text)), None)
     assert subject is not None, [s.text for s in subjects]
     given = [str(cause.cause) for cause in subject.causes]

@@ -14,7 +14,7 @@ from abiscan.model.cause import CauseId
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.explained import explain
 from tests.diagnosis.oracles import read_elf
-from tests.diagnosis.reported import knowledge_of_text
+from tests.diagnosis.reported import explain_text
 
 _UNUSABLE, _FIRST = CauseId.UNUSABLE_FILE, CauseId.IMPORT_TORCH_FIRST
 _OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
@@ -23,7 +23,7 @@ _ROWS = tomllib.loads(Path(__file__).with_name("data").joinpath("wordings.toml")
 
 @pytest.mark.parametrize(("cause", "text"), [row for source in _ROWS["source"] for row in source["messages"]])
 def test_the_cause_that_the_words_tell(cause: str, text: str, index: ReleaseIndex) -> None:
-    subject, *_ = explain(text, knowledge_of_text(text, index))
+    subject, *_ = explain_text(text, index)
     assert subject.causes[0].cause == cause, [str(each.cause) for each in subject.causes]
 
 
