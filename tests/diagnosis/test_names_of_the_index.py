@@ -38,6 +38,7 @@ def _names() -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, tuple(each for each in _VERSIONS if each in releases)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "exporting"), list(_names()))
 def test_named_releases_export_the_name(name: str, exporting: tuple[str, ...]) -> None:
     lacking = [each for each in _VERSIONS if each not in exporting]
