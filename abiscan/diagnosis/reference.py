@@ -93,6 +93,12 @@ class ReferringFile(Struct, frozen=True, dict=True):
         return self._last_part.lower()
 
     @property
+    def is_program(self) -> bool:
+        """Whether its name is neither that of a shared object nor of an interpreter."""
+        stem = self.base_name.removesuffix(".exe")
+        return bool(stem) and "." not in stem and not stem.startswith(("python", "pypy"))
+
+    @property
     def module(self) -> str:
         """Its module name in Python (`_C` for `/x/_C.cpython-310-x86_64-linux-gnu.so`)."""
         return self._last_part.split(".")[0]

@@ -65,7 +65,9 @@ def causes(missing: MissingName) -> Candidates:
         return
     if missing.cxx is None:
         is_own = missing.vendor is None and not is_installed_in_link(missing)
-        if is_own and missing.name_kind in (NameKind.C, NameKind.MACHO):
+        if is_own and _is_linked_program(missing) and not is_glibc_name(missing.name):
+            yield from _linked_program(missing)
+        elif is_own and missing.name_kind in (NameKind.C, NameKind.MACHO):
             yield from _c_name(missing)
         return
     if _is_of_sycl(missing.cxx) and not missing.reference.link_time:
@@ -99,7 +101,22 @@ def causes(missing: MissingName) -> Candidates:
             "library-of-vendor-lacks-part", missing, symbol=missing.shown, file=file, path=path, of_sycl=of_sycl
         )
         return
-    yield from _cxx_name(missing)
+    yield from _linked_program(missing) if _is_linked_program(missing) else _cxx_name(missing)
+
+
+def _is_linked_program(missing: MissingName) -> bool:
+    """Whether a loader reported it for a program, whose link ends only if each symbol is found."""
+    return missing.file.is_program and missing.file.facts is None and not missing.reference.link_time
+
+
+def _linked_program(missing: MissingName) -> Candidates:
+    yield from row_causes(
+        "program-finds-other-library",
+        missing,
+        commands={"path": safe(missing.file.path, "FILE")},
+        symbol=missing.shown,
+        file=missing.file.file_name,
+    )
 
 
 def _is_of_sycl(cxx: CxxName) -> bool:

@@ -279,7 +279,7 @@ def _no_known_build(missing: MissingName) -> str:
 def _not_beside_program(search: _Search, score: float) -> Candidates:
     """The library is not beside a program without Python."""
     file = search.missing.file
-    is_program = _is_program(file.base_name)
+    is_program = file.is_program
     program = find_program(search.missing)
     yield from row_causes(
         "torch-library-not-beside-program",
@@ -333,12 +333,6 @@ def _is_before(version: str, first: str) -> bool:
     return at is not None and since is not None and at < since
 
 
-def _is_program(base_name: str) -> bool:
-    """Whether the file that needs the library is neither a shared object nor an interpreter."""
-    stem = base_name.removesuffix(".exe")
-    return bool(stem) and "." not in stem and not stem.startswith(("python", "pypy"))
-
-
 def is_of_server(missing: MissingName) -> bool:
     """Whether a server without Python loads the file, or the text is about one, which has libtorch in its folder."""
     program = find_program(missing)
@@ -349,4 +343,4 @@ def is_of_program(file: ReferringFile) -> bool:
     """Whether the file is a program, or a library outside of Python's packages that is no extension module."""
     in_package = "site-packages" in file.path or "dist-packages" in file.path
     is_module = re.search(_EXTENSION_MODULE, file.base_name) is not None
-    return _is_program(file.base_name) or ("." in file.base_name and not is_module and not in_package)
+    return file.is_program or ("." in file.base_name and not is_module and not in_package)
