@@ -73,16 +73,18 @@ NAMES: Final = tuple(
 _AMD = tuple(
     (re.compile(pattern), target)
     for pattern, target in (
-        (r"9070(?:xt|gre)?", "gfx1201"),
+        (r"9070(?:xt|gre)?|(?:aipro)?r9700", "gfx1201"),
         (r"9060(?:xt)?", "gfx1200"),
         (r"8060s|8050s", "gfx1151"),
+        (r"860m|840m", "gfx1152"),
         (r"890m|880m", "gfx1150"),
         (r"780m|760m", "gfx1103"),
-        (r"7900(?:xtx?|gre)?", "gfx1100"),
-        (r"7[78]00(?:xt)?", "gfx1101"),
-        (r"7600(?:xt)?", "gfx1102"),
-        (r"6[89][05]0(?:xt)?", "gfx1030"),
+        (r"7900(?:xtx?|gre)?|(?:pro)?w7[89]00", "gfx1100"),
+        (r"7[78]00(?:xt)?|(?:pro)?w7700", "gfx1101"),
+        (r"7600(?:xt)?|(?:pro)?w7[56]00", "gfx1102"),
+        (r"6[89][05]0(?:xt)?|(?:pro)?w6800", "gfx1030"),
         (r"67[05]0(?:xt)?", "gfx1031"),
+        (r"680m|660m", "gfx1035"),
         (r"66[05]0(?:xt)?", "gfx1032"),
         (r"6[45]00(?:xt)?", "gfx1034"),
         (r"5[67]00(?:xt)?", "gfx1010"),
@@ -97,7 +99,7 @@ _AMD = tuple(
     )
 )
 """Names of Radeon and Instinct GPUs without `Radeon`, `RX` and `Instinct`, and their targets (LLVM, AMDGPUUsage,
-processors)."""
+processors; Gentoo, amdgpu_targets)."""
 
 
 def target_of_amd_gpu(name: str) -> str | None:
