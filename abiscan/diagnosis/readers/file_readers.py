@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from abiscan.diagnosis.catalogue.named_functions import Values
@@ -50,6 +51,16 @@ def glibc_symbol(_hit: Hit, values: Values) -> Values | None:
     """No values; applies if the value `symbol` is a name of glibc."""
     symbol = values.get("symbol", "")
     return {} if is_glibc_name(symbol) or symbol.startswith(_SINCE_2_38) else None
+
+
+def skipped_file(hit: Hit, values: Values) -> Values | None:
+    """`file`: the only file of the value `library`, which the linker skipped in the lines before the anchor."""
+    above = hit.preceding(3) + hit.line
+    name = re.escape(values["library"])
+    found = re.search(
+        rf"skipping incompatible (\S{{1,512}}) (?:when|while) searching for (?:-l)?{name}(?![\w.+-])", above
+    )
+    return None if found is None else {"file": found[1]}
 
 
 def _of_file(path: str) -> Values:
