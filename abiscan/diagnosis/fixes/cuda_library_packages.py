@@ -38,9 +38,9 @@ _NOT_IN_JETPACK: Final = {
     "cusparseLt": "wget https://developer.download.nvidia.com/compute/cusparselt/redist/libcusparse_lt/linux-sbsa/"
     f"{_CUSPARSELT}.tar.xz && tar xf {_CUSPARSELT}.tar.xz && sudo cp -a {_CUSPARSELT}/lib/* /usr/local/cuda/lib64/"
     "  # JetPack does not contain it\nexport LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH",
-    "cudss": "wget https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/arm64/cuda-keyring_1.1-1_all.deb && "
-    "sudo dpkg -i cuda-keyring_1.1-1_all.deb && sudo apt-get update && sudo apt-get install -y cudss  # cuDSS, which "
-    "JetPack 6 does not contain; other releases: https://developer.nvidia.com/cudss-downloads",
+    "cudss": "wget https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/arm64/"
+    "cuda-keyring_1.1-1_all.deb && sudo dpkg -i cuda-keyring_1.1-1_all.deb && sudo apt-get update && sudo apt-get "
+    "install -y cudss  # cuDSS, which JetPack 6 does not contain; other releases: https://developer.nvidia.com/cudss-downloads",
 }
 # Also docs/setup.md of dusty-nv/jetson-containers.
 _JETSON_IMAGE_BUILD = (
