@@ -16,6 +16,7 @@ from abiscan.model import versions
 from abiscan.releases import companions
 
 _OLDEST_ON_INDEX: Final = (1,)
+_FIRST_FOR_WINDOWS: Final = (1, 7)
 _LAST_FOR_INTEL_MAC: Final = "2.2.2"
 
 
@@ -41,7 +42,8 @@ def index_lacks(values: Values, missing: MissingName) -> str | None:
             return "system"
         return "python" if is_there else "variant"
     if label:
-        return "label"
+        # What the package index offers begins later: neither index has this release for that Python.
+        return "release" if _is_before(values) else "label"
     return _newest_of_system(values, missing) or "release"
 
 
@@ -49,6 +51,12 @@ def _is_between(values: Values) -> bool:
     """Whether the releases that pip lists begin before the wanted torch, and end behind it."""
     first, torch, last = (versions.order(values.get(key, "")) for key in ("oldest_offered", "torch", "newest_offered"))
     return first is not None and torch is not None and last is not None and first <= torch <= last
+
+
+def _is_before(values: Values) -> bool:
+    """Whether the wanted torch is older than all that pip lists. Before 1.7 the package index had none for Windows."""
+    first, torch = (versions.order(values.get(key, "")) for key in ("oldest_offered", "torch"))
+    return first is not None and torch is not None and _FIRST_FOR_WINDOWS <= torch < first
 
 
 def unknown_index(values: Values, _missing: MissingName) -> str | None:
