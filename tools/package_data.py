@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.inlined_call_row import InlinedCall
-from abiscan.diagnosis.catalogue.mention_row import Mention
+from abiscan.diagnosis.catalogue.cause_row import InlinedCall
 from abiscan.diagnosis.catalogue.package_row import PackageCatalogue
-from abiscan.diagnosis.catalogue.text_fact_row import TextFact
+from abiscan.diagnosis.catalogue.text_fact_row import Mention, TextFact
 from tools.pattern_needs import needs_of, with_first_characters
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"

@@ -3,7 +3,7 @@
 `tools/build_python_exports.py` reads the public and private names from real interpreters, and lists these. A version
 exports a name if one of its patch releases read does. Equal names do not imply equal layouts: a file built for the
 default build finds nearly all of its names in a free-threaded one, whose objects are larger (PEP 703). Decompressed at
-the first use.
+the first use. The names of the stable ABI (https://docs.python.org/3/c-api/stable.html) are in a table of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 
-from abiscan.data import read_compressed
+from abiscan.data import data_file, read_compressed
 from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
@@ -85,3 +85,15 @@ def _table(system: OperatingSystem = OperatingSystem.LINUX) -> tuple[tuple[Pytho
 def _parse(text: str) -> PythonVersion:
     major, _, minor = text.partition(".")
     return PythonVersion(int(major), int(minor.removesuffix("t")), minor.endswith("t"))
+
+
+STABLE_ABI_LIBRARIES = ("python3.dll", "python3t.dll")
+"""The libraries of CPython for Windows that export the stable ABI only."""
+
+
+@functools.cache
+def stable_abi() -> dict[str, str]:
+    """Map each name of the stable ABI to the CPython version that added it (`3.2`, `3.13`)."""
+    with open(data_file("cpython_stable_abi.txt"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from abiscan.binary import Binary
-from abiscan.environment.limited_api import STABLE_ABI_LIBRARIES, stable_abi
+from abiscan.environment.python_names import STABLE_ABI_LIBRARIES, stable_abi
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import (
     Answer,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.binary import Binary
-from abiscan.environment.limited_api import stable_abi
+from abiscan.environment.python_names import stable_abi
 from abiscan.mangling import string_abis
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode

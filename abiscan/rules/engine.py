@@ -112,7 +112,7 @@ def _is_cxx(name: str) -> bool:
 
 
 def _outside_limited_api(name: str) -> bool:
-    from abiscan.environment.limited_api import stable_abi
+    from abiscan.environment.python_names import stable_abi
 
     return name not in stable_abi()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.catalogue.inlined_call_row import InlinedCall
+from abiscan.diagnosis.catalogue.cause_row import InlinedCall
 from abiscan.diagnosis.causes.inlined_calls import inlined_calls
 from abiscan.releases import ReleaseIndex
 from tests import torch_here

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from abiscan.diagnosis.catalogue.load_packages import load_packages
-from abiscan.diagnosis.catalogue.mention_row import Mention
 from abiscan.diagnosis.catalogue.package_row import Program
-from abiscan.diagnosis.catalogue.text_fact_row import TextFact
+from abiscan.diagnosis.catalogue.text_fact_row import Mention, TextFact
 from abiscan.diagnosis.text.plain_forms import plain_text
 from abiscan.diagnosis.text.text_facts import shown, text_facts
 from tools import package_data

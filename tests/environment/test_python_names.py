@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from abiscan.data import data_file
-from abiscan.environment.limited_api import stable_abi
-from abiscan.environment.python_names import exported_by, exporting_all, exports, is_python_name, known_versions
+from abiscan.environment.python_names import (
+    exported_by,
+    exporting_all,
+    exports,
+    is_python_name,
+    known_versions,
+    stable_abi,
+)
 from abiscan.model.python_version import PythonVersion
 from tests.programs import output_of
 from tests.tables import table_rows

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from abiscan.binary import open_binary
-from abiscan.environment.limited_api import stable_abi
+from abiscan.environment.python_names import stable_abi
 from tests.corpus.fetch import corpus_dir, download
 from tests.corpus.wheels import Wheel
 from tests.programs import run_program

@@ -7,7 +7,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.tags import mac_platforms
 
-from abiscan.environment.limited_api import stable_abi
+from abiscan.environment.python_names import stable_abi
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import module_name
 from abiscan.model.platforms import OperatingSystem

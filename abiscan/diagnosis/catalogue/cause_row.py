@@ -1,4 +1,5 @@
-"""Rows of causes, of the message catalogue and of `catalogue/code_causes.toml`, as values. The fields are the keys."""
+"""Rows of causes, of the message catalogue, of `catalogue/code_causes.toml` and of `inlined_calls.toml`, as values. The
+fields are the keys."""
 
 # Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 from msgspec import Struct
@@ -60,3 +61,19 @@ class CodeCauses(_Row, frozen=True, kw_only=True):
     values: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     cause: tuple[AnswerCause, ...]
+
+
+class InlinedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """An out-of-line function and the calls that reach it by inline code.
+
+    Attributes:
+        entity: its qualified name.
+        called_by: the code in the source.
+        header: of the inline code.
+        instead: replacement; may be empty.
+    """
+
+    entity: str
+    called_by: str
+    header: str
+    instead: str = ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.inlined_call_row import InlinedCall
+from abiscan.diagnosis.catalogue.cause_row import InlinedCall
 from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates

@@ -9,8 +9,7 @@ from itertools import groupby
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.environment.limited_api import STABLE_ABI_LIBRARIES
-from abiscan.environment.python_names import exported_by, known_versions, systems_exporting
+from abiscan.environment.python_names import STABLE_ABI_LIBRARIES, exported_by, known_versions, systems_exporting
 from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion, python_of_dll
 from abiscan.ownership.names import is_python_name

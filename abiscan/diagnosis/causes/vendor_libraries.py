@@ -197,14 +197,14 @@ def _part_of_cuda(missing: MissingName) -> Candidates:
 
 def _evidence_on_cuda(missing: MissingName, vendor: Vendor) -> tuple[float, bool, *tuple[str, ...]]:
     """The score of another release of the library, whether the file was not linked against it, and the evidence."""
-    from abiscan.diagnosis.fixes.cuda_releases import release_evidence
+    from abiscan.diagnosis.fixes.cuda_library_fixes import release_evidence
 
     evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
     releases = release_evidence(missing, vendor)
     score = 0.72
     if releases is not None:
-        evidence.append(releases.evidence)
-        score = releases.mismatch or score
+        evidence.append(releases[0])
+        score = releases[1] or score
     # For a file, only a missing symbol counts: an undecided one may come from a library that was not found.
     looked = missing.file.facts is None or missing.reference.status in (None, Status.MISSING)
     if missing.reference.library is not None and looked:
@@ -230,7 +230,7 @@ def _evidence_on_cuda(missing: MissingName, vendor: Vendor) -> tuple[float, bool
         evidence.append("The file is part of torch and built for one version of it.")
     if vendor.linked_by_user and not missing.reference.library:
         score -= 0.15
-    unversioned = _is_unversioned(missing, vendor) and releases is not None and releases.mismatch is None
+    unversioned = _is_unversioned(missing, vendor) and releases is not None and releases[1] is None
     if unversioned:
         evidence.append(f"Not linked against it: a symbol of lib{vendor.library} then has a version in the message.")
         score = min(score, 0.6)

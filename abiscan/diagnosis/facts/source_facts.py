@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.fixes import wheel_rows
-from abiscan.diagnosis.fixes.cuda_releases import release_evidence
+from abiscan.diagnosis.fixes.cuda_library_fixes import release_evidence
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_headers, library_of_cmake, library_of_header
 from abiscan.diagnosis.missing_name import MissingName
@@ -20,7 +20,7 @@ def cuda_releases(values: Values, missing: MissingName) -> str | None:
     """A sentence: which releases of CUDA's `library` export the name."""
     vendor = vendor_of_library(f"lib{values.get('library')}.so")
     found = None if vendor is None else release_evidence(missing, vendor)
-    return None if found is None else found.evidence
+    return None if found is None else found[0]
 
 
 def inductor_cache(values: Values, _missing: MissingName) -> str:

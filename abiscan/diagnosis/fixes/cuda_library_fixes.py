@@ -1,4 +1,4 @@
-"""Fixes of a missing symbol of a CUDA library: how to load the release of the library that exports it."""
+"""A missing symbol of a CUDA library: evidence from the releases that export it, and how to load one of them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from abiscan.diagnosis.fixes import extension_fixes
-from abiscan.diagnosis.fixes.cuda_releases import exported_since, is_in_no_known_release
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.cuda_exports import driver_since, exporting
 from abiscan.ownership.vendor_row import Vendor
 from abiscan.ownership.vendors import cuda_distribution, cuda_in_name, cuda_since, vendor_of_library
 
@@ -162,3 +163,40 @@ def _is_extension(missing: MissingName) -> bool:
     return (
         bool(missing.file.path) and not missing.file.is_torch_itself and not vendor_of_library(missing.file.file_name)
     )
+
+
+def release_evidence(missing: MissingName, vendor: Vendor) -> tuple[str, float | None] | None:
+    """A sentence on the releases of a library that export a symbol, and the minimum score of another release being
+    installed, None if they do not show that; None if nothing is known."""
+    if vendor.library == "cuda":
+        since = driver_since(missing.name)
+        printed = "(`nvidia-smi` prints the CUDA version of the driver)"
+        return None if since is None else (f"Drivers for CUDA {since} and later export it {printed}.", None)
+    found = exporting(vendor.library, missing.name)
+    if found is None or not found.known:
+        return None
+    counted = vendor.product if vendor.library == "nccl" else "CUDA"
+    every = f"{counted} {found.known[0]}-{found.known[-1]}"
+    if not found.having:
+        return f"No known release ({every}) exports it.", 0.76
+    if missing.file.facts is None and (added := cuda_since(missing.name)) is not None:
+        return f"CUDA {added} added it: the loaded lib{vendor.library} is older, or none is loaded.", 0.82
+    if len(found.having) == len(found.known):
+        return f"Every known release of {vendor.product} ({every}) exports it; older ones may not.", None
+    spans = ReleaseRanges.of_known(found.known, set(found.having).__contains__).text()
+    return f"Of the known releases ({every}), {counted} {spans} exports it.", 0.78
+
+
+def is_in_no_known_release(missing: MissingName, vendor: Vendor) -> bool:
+    """Whether no known CUDA release exports a symbol, as one that nvcc of CUDA 10.0 or older calls."""
+    found = None if vendor.library in ("cuda", "nccl") else exporting(vendor.library, missing.name)
+    return found is not None and bool(found.known) and not found.having
+
+
+def exported_since(missing: MissingName, vendor: Vendor) -> str | None:
+    """The CUDA release from which on all known ones export a symbol (`12.8`); None if the oldest one does, if a later
+    one does not, or if nothing is known."""
+    found = None if vendor.library in ("cuda", "nccl") else exporting(vendor.library, missing.name)
+    if found is None or not 0 < len(found.having) < len(found.known):
+        return None
+    return found.having[0] if found.known[-len(found.having) :] == found.having else None

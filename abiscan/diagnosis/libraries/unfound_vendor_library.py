@@ -10,11 +10,10 @@ from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.fixes import extension_fixes, package_commands
 from abiscan.diagnosis.fixes.hip_sources import is_for_cuda, rocm_of
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.system_packages import install_file, library_of_file
-from abiscan.diagnosis.libraries.unfound_by_linker import causes_at_link_time
+from abiscan.diagnosis.fixes.system_packages import install_file, install_headers, library_of_file
 from abiscan.diagnosis.libraries.unfound_cuda_library import SONAME, causes_for_cuda
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ANDROID_APP
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.model.cause import CauseId
@@ -166,3 +165,42 @@ def _not_found(name: str, missing: MissingName) -> str:
     own = name in (needed.rpartition("/")[2] for needed in missing.file.needed)
     who = "The file needs" if own else "A library that the file needs imports from"
     return f"{who} {name}, which neither its package nor {missing.target_label} provides{provides}."
+
+
+# Libraries of CUDA that are not in its toolkit.
+_OF_NO_TOOLKIT = frozenset(("cudnn", "nccl", "cusparseLt"))
+
+
+def causes_at_link_time(name: str, vendor: Vendor | None, missing: MissingName) -> Candidates:
+    """Causes for a library without a version in its name, which only packages for development have."""
+    system = None if name.endswith(".dylib") else library_of_file(name)
+    product = system.product if system is not None else "" if vendor is None else vendor.product
+    yield from row_causes(
+        "library-not-found-by-linker",
+        missing,
+        commands={
+            "flag": f"-l{safe(name.removeprefix('lib').split('.', 1)[0], 'NAME')}",
+            "install": "" if system is None else "\n".join(install_headers(system)),
+            "product": product,
+            "brief": product.split(" (")[0],
+        },
+        library=name,
+        vendor_library="" if vendor is None else vendor.library,
+        kind=_kind(name, vendor, system),
+        wsl=missing.log.is_wsl,
+        conda=missing.log.is_conda,
+    )
+
+
+def _kind(name: str, vendor: Vendor | None, system: SystemLibrary | None) -> str:
+    if system is not None:
+        return "system"
+    if vendor is None:
+        return "unknown"
+    if name.endswith(".dylib"):
+        return "macos"
+    if vendor.library == "cuda":
+        return "driver"
+    if not vendor.cuda:
+        return "other"
+    return "development" if vendor.library in _OF_NO_TOOLKIT else "toolkit"

@@ -10,9 +10,8 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
 from abiscan.diagnosis.catalogue.named_functions import Values
-from abiscan.diagnosis.text.generated_modules import is_of_inductor
+from abiscan.diagnosis.text.generated_modules import is_compiled_module, is_of_inductor
 from abiscan.diagnosis.text.message_text import Hit
-from abiscan.diagnosis.text.module_names import is_compiled_module
 from abiscan.diagnosis.text.text_facts import is_shown, pattern_of, patterns_of
 
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")

@@ -14,8 +14,8 @@ from abiscan.diagnosis.catalogue.load_packages import (
     packages_by_name,
 )
 from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.text.generated_modules import is_compiled_module
 from abiscan.diagnosis.text.message_text import Hit
-from abiscan.diagnosis.text.module_names import is_compiled_module
 from abiscan.diagnosis.text.packaged_torch import find_other_build
 from abiscan.diagnosis.text.source_builds import built_packages, denies_source_build, named_packages
 from abiscan.diagnosis.text.text_facts import is_shown, may_show

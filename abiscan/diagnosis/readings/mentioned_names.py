@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.load_packages import package_in_words
-from abiscan.diagnosis.catalogue.mention_row import Mention
+from abiscan.diagnosis.catalogue.text_fact_row import Mention
 from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage, compiled

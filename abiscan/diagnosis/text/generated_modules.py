@@ -1,9 +1,11 @@
-"""Files of TorchInductor and Triton: the modules that torch.compile generates, and the folder of its cache."""
+"""Compiled modules in texts: those that torch.compile generates, the folder of its cache, and names of others."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from abiscan.diagnosis.text.text_facts import pattern_of
 
 CACHE_OF_USER: Final = '"${TORCHINDUCTOR_CACHE_DIR:-${TMPDIR:-/tmp}/torchinductor_$(id -un)}"'
 """The cache of TorchInductor for a shell (torch/_inductor/runtime/cache_dir_utils.py)."""
@@ -26,3 +28,8 @@ def cache_folder(path: str) -> str | None:
     path has another folder (TORCHINDUCTOR_CACHE_DIR), or leads elsewhere (`..`)."""
     found = _CACHE.match(path)
     return None if found is None or "/../" in path else found[0]
+
+
+def is_compiled_module(module: str) -> bool:
+    """Whether a dotted name is of a form that compiled modules have, such as `pkg._C`."""
+    return pattern_of("compiled_module").fullmatch(module) is not None

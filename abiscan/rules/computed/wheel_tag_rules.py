@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from abiscan.environment.limited_api import stable_abi
+from abiscan.environment.python_names import stable_abi
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
