@@ -40,13 +40,6 @@ def _told(subjects: tuple[Subject, ...]) -> str:
     return " ".join(fact for subject in subjects for cause in subject.causes for fact in cause.evidence)
 
 
-def test_without_a_torch_nothing_is_assumed_of_it(here: ScanOptions) -> None:
-    (subject,) = explain_text(f"ImportError: /elsewhere/_C.so: undefined symbol: {NAME}", here).subjects
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
-    assert subject.causes[0].evidence[0].startswith("Your torch may be older than")
-    assert not any("Judged for" in note for note in subject.notes)
-
-
 def test_a_library_of_every_machine_is_no_evidence(tmp_path: Path) -> None:
     """GLIBC_2.17 is in the libc.so.6 of this machine; the message reports that another one lacks it."""
     folders = ("/lib/x86_64-linux-gnu", "/lib64", "/lib/aarch64-linux-gnu")
@@ -103,21 +96,6 @@ def test_a_library_that_a_package_did_not_load_is_read(
     causes = [cause.cause for cause in subjects[0].causes]
     assert causes[0] is CauseId.CXX11_ABI_MISMATCH
     assert (CauseId.LIBRARY_MISSING in causes) == (package == "torchcodec")
-
-
-def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
-    text = f"PyTorch version: 1.13.1\nImportError: /elsewhere/_C.so: undefined symbol: {NAME}"
-    (subject,) = explain_text(text, here).subjects
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
-    assert "torch 1.13.1" in subject.causes[0].evidence[0]
-    assert subject.notes[-1].startswith("Checked against torch 1.13.1, which the text names")
-
-
-def test_the_command_line_counts_before_the_text(here: ScanOptions) -> None:
-    text = f"PyTorch version: 1.13.1\nImportError: /elsewhere/_C.so: undefined symbol: {NAME}"
-    (subject,) = explain_text(text, ScanOptions("2.13.0", here.environment, here.settings)).subjects
-    assert "2.13.0" in _told((subject,))
-    assert "1.13.1" not in " ".join(subject.notes)
 
 
 @pytest.mark.torch
@@ -179,13 +157,6 @@ def test_no_release_replaces_a_source_build_that_is_not_for_the_gpu(tmp_path: Pa
     assert any("for CUDA 11.8; the text is of ROCm" in note for note in subject.notes)
 
 
-def test_a_source_build_is_recognised(here: ScanOptions) -> None:
-    text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
-    (subject,) = explain_text(text, here).subjects
-    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
-    assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is built from source")
-
-
 def test_local_files_are_no_evidence_for_another_machine(here: ScanOptions, tmp_path: Path) -> None:
     message = "libcudart.so.11.0: cannot open shared object file: No such file or directory"
     elsewhere = explain_text(
@@ -197,16 +168,6 @@ def test_local_files_are_no_evidence_for_another_machine(here: ScanOptions, tmp_
     own = explain_text(f'  File "{script}", line 1\nImportError: {message}', here).subjects
     assert "Installed instead: " in _told(own)
     assert "libcudart.so.12" in _told(own)
-
-
-def test_the_python_of_the_text_counts(here: ScanOptions) -> None:
-    text = (
-        "Python version: 3.6.9 (default) [GCC 8.4.0] (64-bit runtime)\n"
-        "ImportError: /elsewhere/libtorch_python.so: undefined symbol: PyThread_tss_alloc"
-    )
-    (subject,) = explain_text(text, here).subjects
-    assert subject.causes[0].cause is CauseId.PYTHON_ABI_MISMATCH
-    assert "3.6" in _told((subject,))
 
 
 @pytest.mark.torch
@@ -248,27 +209,6 @@ def test_a_mac_name_is_not_explained_by_the_strings_of_linux(torch: str | None, 
     assert "macOS" in " ".join(subject.notes)
 
 
-@pytest.mark.parametrize(
-    ("symbol", "cause"),
-    [
-        ("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs", CauseId.CXX11_ABI_MISMATCH),
-        ("_ZN5torch8autograd4NodeD2Ev", CauseId.DISTRIBUTION_VARIANT),
-    ],
-)
-@pytest.mark.parametrize("blank", ["\n", " "])
-def test_a_source_build_without_a_version_gets_no_wheel(
-    here: ScanOptions, symbol: str, cause: CauseId, blank: str
-) -> None:
-    text = (
-        f"My torch was built from source.{blank}OSError: /x/torch_scatter/_version_cuda.so: undefined symbol: {symbol}"
-    )
-    (subject,) = explain_text(text, here).subjects
-    assert subject.causes[0].cause is cause
-    assert "--no-binary torch-scatter torch-scatter  # needs nvcc" in subject.causes[0].fix
-    assert not any("data.pyg.org" in each.fix for each in subject.causes)
-    assert not any("pass --torch" in note for note in subject.notes)
-
-
 def test_a_package_without_gpu_code_needs_nvcc_only_beside_a_torch_with_cuda(here: ScanOptions) -> None:
     """torchtext 0.17.2 has no GPU code, but its CMakeLists.txt calls `find_package(Torch)`. Oracle for what this
     requires: torch/share/cmake/Caffe2/Caffe2Config.cmake."""
@@ -278,17 +218,6 @@ def test_a_package_without_gpu_code_needs_nvcc_only_beside_a_torch_with_cuda(her
     builds = [line for line in subject.causes[0].fix.splitlines() if "--no-build-isolation" in line]
     assert builds
     assert all("  # for a torch with CUDA: needs nvcc" in line for line in builds)
-
-
-def test_prose_about_a_source_build_is_one_subject_with_every_extension(here: ScanOptions) -> None:
-    text = (
-        "After PyTorch was built from source, the wheels fail.\nBuild PyTorch from source, then\n"
-        "pip install torch-scatter\npip install torch_sparse\npip install torch_scatter"
-    )
-    (subject,) = explain_text(text, here).subjects
-    (cause,) = subject.causes
-    assert cause.cause is CauseId.DISTRIBUTION_VARIANT
-    assert "--no-binary torch-scatter,torch-sparse torch-scatter torch-sparse  #" in cause.fix
 
 
 def test_a_damaged_torch_does_not_hide_the_answer(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _DATA = Path(__file__).parent / "data"
 _FILES = {
     "answers.toml": "answer",
+    "in_full.toml": "answer",
     "confidence.toml": "answer",
     "topics.toml": "answer",
     "source_builds.toml": "answer",

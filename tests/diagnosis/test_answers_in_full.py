@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.cause import CauseId
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex
 from abiscan.report.subjects_text import render
@@ -203,29 +203,6 @@ def test_a_need_of_an_older_torch_is_said_once_and_of_numpy_where_it_is_used(ind
     assert subject.causes[0].fix.count("numpy<2") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "confidence"),
-    [
-        ("NameError: name 's2' is not defined in my Flask app", Confidence.LOW),
-        ("NameError: name 's2' is not defined when running my notebook", Confidence.LOW),
-        ("pandas \u62a5\u9519 NameError: name 's1' is not defined", Confidence.LOW),
-        ("NameError: name 's2' is not defined, with torch.compile", Confidence.MEDIUM),
-        ("triton: NameError: name 's2' is not defined", Confidence.MEDIUM),
-    ],
-)
-def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(
-    text: str, confidence: Confidence, index: ReleaseIndex
-) -> None:
-    """Oracle: `s2` is a name that programs have, too (Python reference, Naming and binding)."""
-    (subject,) = _ask(text, index)
-    (cause,) = subject.causes
-    assert (cause.cause, cause.confidence) == (CauseId.GENERATED_KERNEL, confidence)
-    is_sure = confidence is not Confidence.LOW
-    assert ("pip install" in cause.fix) is is_sure
-    assert ("If torch.compile is used" in cause.evidence[0]) is not is_sure
-    assert render((subject,)).startswith("cause: " if is_sure else "possible cause: ")
-
-
 def test_no_step_of_a_second_cause_is_cut(index: ReleaseIndex) -> None:
     """A line that ends with a colon is followed by the next one."""
     (subject,) = _ask("pandas \u62a5\u9519 NameError: name 's1' is not defined", index)
@@ -243,84 +220,3 @@ def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseInde
     assert "a release before 2.6" in lines[0]
     assert lines[otherwise + 1].startswith("rm -rf ")
     assert "short script" in lines[otherwise + 2]
-
-
-# --- the package of a file ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("vllm _C.abi3.so: undefined symbol: _ZNK3c1010TensorImpl15incref_pyobjectEv", "vllm=="),
-        ("detectron2 _C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv", "facebookresearch/detectron2.git"),
-        ("/lib64/libm.so.6: version `GLIBC_2.29' not found torch_sparse", "--no-binary torch-sparse torch-sparse"),
-        (
-            "detectron2: /opt/x/_C.so: undefined symbol: _ZNK2at6Tensor7is_cudaEv",
-            "in the source directory of the extension",
-        ),
-    ],
-)
-def test_a_module_named_as_in_any_package_is_of_the_package_that_the_text_names(
-    text: str, command: str, index: ReleaseIndex
-) -> None:
-    """The catalogue of packages has how each is installed; a path is that of a file of any package. A message that is
-    cut before the file that needs a version has none."""
-    (subject,) = _ask(text, index)
-    assert command in subject.causes[0].fix
-
-
-_FRAMES = (
-    '  File "/v/lib/python3.11/site-packages/demo/{package}.py", line 3, in <module>\n'
-    '  File "/v/lib/python3.11/site-packages/{package}/_extension/utils.py", line 60, in _load_lib\n'
-    "    torch.ops.load_library(path)\n"
-    '  File "/v/lib/python3.11/site-packages/torch/{module}.py", line 1350, in load_library\n'
-    "OSError: libcudart.so.13: cannot open shared object file: No such file or directory"
-)
-
-
-@pytest.mark.parametrize("package", ["torchaudio", "torchvision"])
-@pytest.mark.parametrize(
-    ("text", "is_named"),
-    [
-        (_FRAMES.replace("{module}", "_ops"), True),
-        ("libcudart.so.13: cannot open shared object file: No such file or directory ({package})", True),
-        ("{package}: libcudart.so.13: cannot open shared object file: No such file or directory", True),
-        ("error importing {package}: libcudart.so.13: cannot open shared object file", True),
-        # torch itself does not load, or the text lists what is installed.
-        (_FRAMES.replace("{module}", "__init__"), False),
-        ("torch, {package} installed. libcudart.so.13: cannot open shared object file", False),
-    ],
-)
-def test_a_package_released_with_torch_that_lacks_a_library(
-    package: str, text: str, is_named: bool, index: ReleaseIndex
-) -> None:
-    """torch/_ops.py loads the libraries of operators for other packages."""
-    (subject,) = _ask(text.replace("{package}", package), index)
-    assert (f'"{package}==' in subject.causes[0].fix) is is_named
-
-
-@pytest.mark.parametrize("name", ["ompi_mpi_short_float", "ucp_ep_create"])
-def test_a_library_of_torch_links_what_it_needs(name: str, index: ReleaseIndex) -> None:
-    """torch loaded where it was built, so a library that it was linked with exported the symbol there."""
-    (subject,) = _ask(f"ImportError: /v/torch/lib/libtorch_cpu.so: undefined symbol: {name}", index)
-    assert subject.causes[0].cause is CauseId.LIBRARY_VERSION_MISMATCH
-    (subject,) = _ask(f"ImportError: /v/foo/_C.so: undefined symbol: {name}", index)
-    assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
-
-
-@pytest.mark.parametrize("program", ["target/release/my", "target/release/my ", "./a.out"])
-def test_a_program_may_miss_the_folder_of_libtorch(program: str, index: ReleaseIndex) -> None:
-    """elf/rtld.c of glibc prints this before main; a file of Python is opened later."""
-    missing = "libtorch_cuda.so: cannot open shared object file: No such file or directory"
-    (subject,) = _ask(f"{program}: error while loading shared libraries: {missing}", index)
-    assert subject.needed_by == program.strip()
-    assert "LD_LIBRARY_PATH=/path/to/libtorch/lib" in subject.causes[0].fix
-    assert "pip install" not in subject.causes[0].fix
-
-
-@pytest.mark.parametrize("text", ["docker build: {}", "#12 34.5 {}", "{}"])
-def test_no_gpu_is_passed_to_the_build_of_an_image(text: str, index: ReleaseIndex) -> None:
-    """https://docs.docker.com/reference/cli/docker/buildx/build has no --gpus."""
-    (subject,) = _ask(text.format("libcuda.so.1: cannot open shared object file: No such file or directory"), index)
-    assert subject.causes[0].fix.startswith("RUN ln -sf libcuda.so") is (text != "{}")
-    assert "--gpus all" in subject.causes[0].fix

@@ -274,20 +274,6 @@ def test_a_hostile_name_reaches_no_command(name: str) -> None:
         assert not any(word in candidate.fix_text for word in ("rm -rf", "::error", "$(id)", "`id`", "\x1b"))
 
 
-def test_hip_without_an_amd_gpu(released: Released) -> None:
-    """torch.utils.cpp_extension runs hipify only where torch.version.hip is set: the torch is the wrong one for an
-    NVIDIA GPU. Oracle: pytorch.org, previous versions; rusty1s/pytorch_scatter, building.yml at 2.1.1."""
-    text = "With CUDA 11.8: segment_csr_cuda.hip:9:1: error: no matching function for call to '__ldg'"
-    (subject,) = explain(text, released("1.13.1"))
-    page = "-f https://data.pyg.org/whl/torch-1.13.0+cu117.html"
-    torch = "torch==1.13.1+cu117 --extra-index-url https://download.pytorch.org/whl/cu117"
-    lines = subject.causes[0].fix.splitlines()
-    assert "torch.version.hip" in lines[1]
-    assert "nvidia-smi" in lines[2]
-    assert lines[4].startswith(f"pip install --force-reinstall {torch}  #")
-    assert lines[5] == f"pip install --force-reinstall --no-deps --no-index torch-scatter {page}"
-
-
 _CHECK = "undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRK"
 
 

@@ -34,20 +34,6 @@ def _sides(text: str, knowledge: Knowledge) -> list[Cause]:
     return [cause for cause in subject.causes if cause.cause in SIDES]
 
 
-@pytest.mark.parametrize(
-    ("name", "stated", "cause"),
-    [
-        (ERROR, "1.7.0", CauseId.BUILT_FOR_NEWER_TORCH),
-        ("_ZN5torch3jit17parseSchemaOrNameERKSs", "1.4.0", CauseId.BUILT_FOR_NEWER_TORCH),
-        ("_ZNK5torch8autograd4Node4nameEv", "2.4.0", CauseId.BUILT_FOR_OLDER_TORCH),
-    ],
-)
-def test_the_nearer_end_of_the_range_comes_first(name: str, stated: str, cause: CauseId, index: ReleaseIndex) -> None:
-    (subject,) = explain(name, knowledge_of(stated, index))
-    assert subject.causes[0].cause is cause
-    assert "torch.__version__, torch.__file__" in subject.causes[0].fix
-
-
 @pytest.mark.parametrize("stated", ["1.1.0", "1.6.0", "1.7.0", "1.13.0", "2.2.0", "2.6.0"])
 @pytest.mark.parametrize("name", [ERROR, "_ZN5torch3jit17parseSchemaOrNameERKSs", "_ZN3c1017RegisterOperatorsC1Ev"])
 def test_no_release_that_the_condition_names_exports_it(name: str, stated: str, index: ReleaseIndex) -> None:
