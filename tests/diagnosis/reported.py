@@ -1,8 +1,6 @@
 """Real reports as cases: a symbol, the installed torch as the report describes it, the file that needs it, and the
 cause found by the participants.
 
-    python -m tests.diagnosis.reported > answers.json    prints every answer, to compare before and after a change
-
 `data/cause_map.toml` maps causes of participants to ours. Each row of `data/*_cases.jsonl` has its URL. The `text` of a
 row has the program output in its thread (names of people in paths are replaced); its `symbol` is null if the error
 names none.
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -34,7 +31,7 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.subject import Subject
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import order
-from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases import ReleaseIndex
 from abiscan.releases.exports import ReleasedExports
 from tests.diagnosis.explained import explain
 
@@ -205,18 +202,3 @@ def _target(version: str, variant: str, abi: bool | None) -> TorchBuild:
     return TorchBuild(
         TorchKind.RELEASE, version, variant, cuda if gpu else None, "6" if variant == "rocm" else None, abi, None, None
     )
-
-
-def main() -> None:
-    """Print the answers to all cases as JSON."""
-    index = open_index(earlier=True)
-    every = [case for path in FILES for case in cases(path)]
-    answers = {
-        "typed": {case.id: list(typed) for case in every if (typed := case.typed(index)) is not None},
-        "pasted": {case.id: list(case.pasted(index)) for case in every},
-    }
-    print(json.dumps(answers, indent=1, ensure_ascii=False))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
