@@ -77,16 +77,12 @@ class AnalysisContext:
     @cached_property
     def index(self) -> ReleaseIndex:
         """The shipped release index and the user's index: the releases that files are checked against."""
-        return open_index(*self._user_index)
+        return open_index(*filter(None, (self.options.user_index,)))
 
     @cached_property
     def full_index(self) -> ReleaseIndex:
         """The index including releases before 1.13, for causes and for `--torch`."""
         return with_earlier(self.index)
-
-    @property
-    def _user_index(self) -> tuple[str, ...]:
-        return () if self.options.user_index is None else (self.options.user_index,)
 
     @cached_property
     def demangler(self) -> Demangler:

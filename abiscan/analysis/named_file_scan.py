@@ -20,6 +20,7 @@ from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TargetSource
+from abiscan.model.versions import ReleaseRanges
 from abiscan.model.words import shortened
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases import ReleaseIndex
@@ -76,10 +77,10 @@ def release_notes(verdicts: Sequence[ReleaseVerdict]) -> Iterator[str]:
     """Sentences about the releases on which the torch symbols of a file resolve, and what the next ones lack."""
     releases = _newest_of_each(verdicts)
     loads = any(each.loads for each in releases)
-    spans = list(_spans(releases))
+    spans = [(fits, list(group)) for fits, group in groupby(releases, key=lambda each: each.loads)]
     if loads:
-        ranges = ", ".join(_range_text(span) for fits, span in spans if fits)
-        yield f"Its torch symbols all resolve on torch {ranges}."
+        ends = [(span[0].torch, span[-1].torch) for fits, span in spans if fits]
+        yield f"Its torch symbols all resolve on torch {ReleaseRanges(ends).text(last=', ')}."
     else:
         yield f"Its torch symbols do not all resolve on any known release ({releases[0].torch}-{releases[-1].torch})."
     readable = Demangler().demangle
@@ -102,15 +103,6 @@ def _newest_of_each(verdicts: Sequence[ReleaseVerdict]) -> list[ReleaseVerdict]:
         if each.torch not in found or each.loads:
             found[each.torch] = each
     return list(found.values())
-
-
-def _spans(releases: Sequence[ReleaseVerdict]) -> Iterator[tuple[bool, list[ReleaseVerdict]]]:
-    for fits, group in groupby(releases, key=lambda each: each.loads):
-        yield fits, list(group)
-
-
-def _range_text(span: Sequence[ReleaseVerdict]) -> str:
-    return span[0].torch if len(span) == 1 else f"{span[0].torch}-{span[-1].torch}"
 
 
 # Headings of the listings: dumpbin /imports; Dependencies.exe -imports; objdump -p; llvm-readobj --coff-imports.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
 # Some projects ship one build per torch release and put the release in the name of a folder or file: `torch-2.9/`,
@@ -38,12 +37,10 @@ def names_release(place: str, version: str) -> bool | None:
 
 
 # Parts of a name that distinguish the builds of one module, besides the torch release: accelerator, instruction set.
-@functools.cache
-def _of_a_build() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<=[/_.-])(?:cu(?:da)?(?:[-_]?(?P<cuda>[89]|1\d)(?:[._]?\d)?x?)?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
-        r"(?=[/_.-])"
-    )
+_OF_A_BUILD = (
+    r"(?<=[/_.-])(?:cu(?:da)?(?:[-_]?(?P<cuda>[89]|1\d)(?:[._]?\d)?x?)?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
+    r"(?=[/_.-])"
+)
 
 
 def without_build(place: str, cuda: str | None) -> str:
@@ -59,7 +56,7 @@ def without_build(place: str, cuda: str | None) -> str:
         return found[0] if contradicted else ""
 
     without_release = re.sub(_OF_A_MODULE, "", re.sub(_OF_A_TORCH, "torch", f"/{place}"))
-    return _of_a_build().sub(shortened, without_release)
+    return re.sub(_OF_A_BUILD, shortened, without_release)
 
 
 def dotted(text: str) -> str:

@@ -256,9 +256,7 @@ _GPU_WORD = (
 
 
 # `nvidia-cuda-runtime-cu12`: NVIDIA distributions have the CUDA major version in their names.
-@functools.cache
-def _nvidia() -> re.Pattern[str]:
-    return re.compile(r"^\s*nvidia-[a-z0-9-]+-cu(1\d)\b", re.IGNORECASE)
+_NVIDIA = r"(?i)\s*nvidia-[a-z0-9-]+-cu(1\d)\b"
 
 
 def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
@@ -269,7 +267,7 @@ def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
     yield from _gpu_of(container.name or "", TargetSource.REQUIREMENT, f"the name of its distribution {container.name}")
     yield from _accelerators(container)
     for line in container.requires_dist:
-        found = _nvidia().match(line)
+        found = re.match(_NVIDIA, line)
         if found is not None and "extra" not in line.partition(";")[2]:
             yield DeclaredGpu(f"CUDA {found[1]}", TargetSource.REQUIREMENT, f"Requires-Dist: {line}")
 

@@ -95,10 +95,6 @@ def find_run_torch(
         return replace(_released(full_index().resolve(spec, machine), environment, None), index=full_index())
 
 
-def _python_of(environment: PythonEnvironment | None) -> str | None:
-    return None if environment is None else environment.launcher
-
-
 def _describe(
     torch: InstalledTorch | Build,
     kind: TorchKind,
@@ -118,7 +114,7 @@ def _describe(
         note=note,
         machine=torch.machine,
         git_revision=torch.git_revision,
-        python=_python_of(environment),
+        python=None if environment is None else environment.launcher,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct, json
 from msgspec.structs import replace
 
 from abiscan.data import read_table
-from abiscan.diagnosis.catalogue.cause_row import AnswerCause, Line
+from abiscan.diagnosis.catalogue.cause_row import Line
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
 from abiscan.diagnosis.catalogue.pattern_need import Need
 
@@ -60,11 +60,11 @@ def messages_about_files() -> frozenset[str]:
 @cache
 def answer_of_id(name: str) -> Answer:
     answer = json.decode(load_catalogue().answer[name], type=Answer)
-    return replace(answer, cause=tuple(map(_with_fix, answer.cause)))
-
-
-def _with_fix(cause: AnswerCause) -> AnswerCause:
-    return replace(cause, fix=_shared_fix(cause.shared_fix), shared_fix="") if cause.shared_fix else cause
+    causes = (
+        replace(each, fix=_shared_fix(each.shared_fix), shared_fix="") if each.shared_fix else each
+        for each in answer.cause
+    )
+    return replace(answer, cause=tuple(causes))
 
 
 @cache

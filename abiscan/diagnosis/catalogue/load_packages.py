@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
 
@@ -97,7 +97,8 @@ def package_of_file(path: str, *, is_installed: bool = False) -> Package | None:
     if of_file is not None:
         return of_file
     # A folder `_ext` is of no package; a module of that name is.
-    below = next(_below_site_packages(folders), folders if is_installed else ())
+    packages = (at for at, each in enumerate(folders, start=1) if each.endswith("-packages"))
+    below = next((folders[at:] for at in packages), folders if is_installed else ())
     # `other/deepspeed.so` is of the package `other`.
     own = (stem,) if not below or below[0].endswith(".egg") else ()
     for part in (*(each for each in reversed(folders) if not each.startswith("_")), *own):
@@ -105,10 +106,6 @@ def package_of_file(path: str, *, is_installed: bool = False) -> Package | None:
         if found is not None:
             return found
     return next((p for p in load_packages().package if stem and stem.startswith(p.files or ("\0",))), None)
-
-
-def _below_site_packages(folders: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (folders[at:] for at, each in enumerate(folders, start=1) if each.endswith("-packages"))
 
 
 def package_of_name(name: str) -> Package | None:

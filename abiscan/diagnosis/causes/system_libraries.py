@@ -140,13 +140,9 @@ def _shown_here(missing: MissingName, wanted: str) -> str:
         return f"The loader reported that {library} does not define it." if library else ""
     if wanted in defined:
         return f"Against it: {library} on this machine defines {wanted}; the process loads another copy."
-    family = wanted.rsplit("_", 1)[0] + "_"
-    newest = max((each for each in defined if each.startswith(family)), key=_numbers, default="")
+    same_family = [each for each in defined if each.startswith(f"{wanted.rsplit('_', 1)[0]}_")]
+    newest = max(same_family, key=lambda version: [int(part) for part in re.findall(r"\d{1,9}", version)], default="")
     return f"{library} on this machine defines versions up to {newest}." if newest else ""
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d{1,9}", version))
 
 
 def _newer_libstdcxx(missing: MissingName, gcc: str) -> dict[str, str]:

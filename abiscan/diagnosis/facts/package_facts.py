@@ -58,7 +58,8 @@ def is_other_label(values: Values, _missing: MissingName) -> bool:
 def reinstall_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
     (value `torch_cuda`); None if it is not in the package catalogue."""
-    package = package_commands.find_package(missing, _project_of(values))
+    named = values.get("project") or values.get("crashing") or values.get("needed_by")
+    package = package_commands.find_package(missing, named)
     if package is None and missing.log.project:
         package = package_commands.find_package(missing, missing.log.project)
     package = package or load_packages.package_of_file(values.get("name") or values.get("file", ""))
@@ -73,10 +74,6 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     if missing.target is not None:
         ways = [way for way in ways if not any(" torch==" in line for line in way)] or ways
     return "\n".join(chain.from_iterable(ways)) or None
-
-
-def _project_of(values: Values) -> str | None:
-    return values.get("project") or values.get("crashing") or values.get("needed_by")
 
 
 def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:

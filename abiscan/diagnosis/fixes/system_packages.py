@@ -75,7 +75,8 @@ def install_file(name: str, *, jetson: bool = False, system: str = "") -> tuple[
         return (row.jetson,)
     macos = name.endswith(".dylib")
     if ".so." in name and (row is None or row.apt or row.dnf) and (of_system := _of_system(name, row, system)):
-        return (*of_system, *(_beside_system(row) if row is not None else ()))
+        ways = () if row is None else (f"or: {_CONDA} {row.conda}" if row.conda else "", row.note)
+        return (*of_system, *filter(None, ways))
     if row is None:
         search = f"apt-get install -y apt-file && apt-file update && apt-file search {name}"
         other = f"  # its package in Debian, Ubuntu; Fedora: dnf provides '*/{name}'"
@@ -96,10 +97,6 @@ def install_file(name: str, *, jetson: bool = False, system: str = "") -> tuple[
     found = re.fullmatch(_SONAME, name)
     major = None if found is None else found["major"]
     return _ways(row, row.apt, row.dnf, row.pip, major)
-
-
-def _beside_system(row: SystemLibrary) -> tuple[str, ...]:
-    return tuple(filter(None, (f"or: {_CONDA} {row.conda}" if row.conda else "", row.note)))
 
 
 def _of_system(name: str, row: SystemLibrary | None, system: str) -> tuple[str, ...]:

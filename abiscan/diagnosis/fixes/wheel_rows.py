@@ -68,24 +68,17 @@ def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
     platform = platform_of(missing)
     for_platform = tuple(row for row in wheels_of(package) if platform in row.platforms)
     if platform == "win_amd64":
-        for_platform = tuple(map(_without_rocm, for_platform))
-    return tuple(map(_of_rocm, filter(_has_rocm, for_platform))) if is_for_hip(missing) else for_platform
+        # Builds for ROCm are for Linux only (https://pytorch.org/get-started/previous-versions).
+        for_platform = tuple(_filtered(row, lambda variant: not variant.startswith("rocm")) for row in for_platform)
+    if not is_for_hip(missing):
+        return for_platform
+    return tuple(_filtered(row, lambda variant: not cuda_major(variant)) for row in for_platform if _has_rocm(row))
 
 
 def _has_rocm(wheels: Wheels) -> bool:
     """Whether some of the wheels are for ROCm, or none for CUDA."""
     variants = tuple(chain(*wheels.variants.values()))
     return any(each.startswith("rocm") for each in variants) or not any(map(cuda_major, variants))
-
-
-def _without_rocm(row: Wheels) -> Wheels:
-    """The row without builds for ROCm, which are for Linux only (https://pytorch.org/get-started/previous-versions)."""
-    return _filtered(row, lambda variant: not variant.startswith("rocm"))
-
-
-def _of_rocm(row: Wheels) -> Wheels:
-    """The row without builds for CUDA."""
-    return _filtered(row, lambda variant: not cuda_major(variant))
 
 
 def _filtered(row: Wheels, fits: Callable[[str], bool]) -> Wheels:

@@ -198,10 +198,6 @@ def _set(found: re.Match[str]) -> str:
     return " && ".join(f'set "{name}={quoted or plain}"' for name, quoted, plain in values)
 
 
-def _unset(found: re.Match[str]) -> str:
-    return " && ".join(f'set "{name}="' for name in found["names"].split(" "))
-
-
 def _remove(found: re.Match[str]) -> str:
     removed = [_REMOVED.get(name) for name in re.findall(r'"[^"]*"|\S+', found["names"])]
     return " & ".join(filter(None, removed)) if None not in removed else found[0]
@@ -210,7 +206,7 @@ def _remove(found: re.Match[str]) -> str:
 _COMMANDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
     (_EXPORT, _set),
     (_FOR_COMMAND, lambda found: f"{_set(found)} && {found['command']}"),
-    (_UNSET, _unset),
+    (_UNSET, lambda found: " && ".join(f'set "{name}="' for name in found["names"].split(" "))),
     (_ECHO, lambda found: re.sub(r'"?\$([A-Z\d_]+)"?', r"%\1%", found[0])),
     (_REMOVE, _remove),
 )

@@ -115,7 +115,7 @@ def _warnings_behind_errors(pairs: list[tuple[_Found, Subject]], text: str) -> l
     warnings = {
         each.position
         for each, subject in pairs
-        if is_warning(text, each.position, checks=not _is_library(each) and _is_sure(subject))
+        if is_warning(text, each.position, checks=not isinstance(each, LibrarySubject) and _is_sure(subject))
     }
     error = last_error(text, min(warnings, default=len(text)))
     rated = [
@@ -125,10 +125,6 @@ def _warnings_behind_errors(pairs: list[tuple[_Found, Subject]], text: str) -> l
     if any(_is_sure(subject) for _, subject, warns in rated if not warns):
         rated.sort(key=lambda each: each[2])
     return [(each, subject) for each, subject, _ in rated]
-
-
-def _is_library(found: _Found) -> bool:
-    return isinstance(found, LibrarySubject)
 
 
 def _is_sure(subject: Subject) -> bool:

@@ -94,7 +94,8 @@ def log_facts(text: str) -> LogFacts:
         variant="" if gpu in (AMD, DCU) and variant.startswith("cu") else variant,
         toolkit=only_value(values("toolkit", text)),
         cuda_packages=find_cuda_packages(text),
-        platform=find_platform(_without_refused_wheels(text)),
+        # The tags of wheels that pip refuses are not of this machine.
+        platform=find_platform(pattern_of("wheel_name").sub(" ", text) if is_shown("refuses_wheel", text) else text),
         system=only_value(value for value, _ in shown("system", text)).removeprefix("debian"),
         program=program,
         python=_python(text),
@@ -144,11 +145,6 @@ def _installer(text: str) -> str:
     """The program that installs packages; empty if the text names several."""
     found = [value for value, _ in shown("installer", text)]
     return found[0] if len({value.removesuffix("-project") for value in found}) == 1 else ""
-
-
-def _without_refused_wheels(text: str) -> str:
-    """A text without names of wheels, if pip refuses one: their tags are not of this machine."""
-    return pattern_of("wheel_name").sub(" ", text) if is_shown("refuses_wheel", text) else text
 
 
 def _program(text: str) -> str:

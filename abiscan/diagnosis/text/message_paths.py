@@ -16,7 +16,8 @@ def path_before(before: str) -> str | None:
     line = before.rstrip(" \t:\uff1a'\"`)\u2019\u201d")
     # Its folders may contain spaces, if it is at the start of the line or after a colon.
     whole = line[line.rfind(": ") + 2 :] if ": " in line else line.lstrip()
-    if _begins_path(whole) and is_file(whole) and len(whole) <= _PATH_MAX and whole.count(" /") == 0:
+    begins_path = whole.startswith(("/", "~")) or (whole[:1].isalpha() and whole[1:3] in (":\\", ":/"))
+    if begins_path and is_file(whole) and len(whole) <= _PATH_MAX and whole.count(" /") == 0:
         return whole
     start = max(line.rfind(" "), line.rfind("\t")) + 1
     for opening in _BEFORE_PATH:
@@ -29,10 +30,6 @@ def path_before(before: str) -> str | None:
     if len(path) > _PATH_MAX:
         return None
     return path if is_file(path) or (path.startswith("/") and len(path) > 1) else None
-
-
-def _begins_path(text: str) -> bool:
-    return text.startswith(("/", "~")) or (text[:1].isalpha() and text[1:3] in (":\\", ":/"))
 
 
 def is_file(path: str) -> bool:
