@@ -76,13 +76,7 @@ def test_a_torch_is_advised_on_which_the_package_of_the_file_loads(
     assert set(ways) == ({advised} if advised else set())
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("libtorchcodec_core7.so", "RuntimeError: Could not load libtorchcodec. Likely causes:\nFFmpeg version 7: "),
-        ("_torchaudio.abi3.so", "OSError: "),
-    ],
-)
+@table_rows
 def test_a_library_that_a_package_did_not_load_is_read(
     name: str, words: str, here: ScanOptions, tmp_path: Path
 ) -> None:

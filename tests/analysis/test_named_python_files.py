@@ -78,15 +78,7 @@ OF_OBJECT = """class Operators:
 """
 
 
-@pytest.mark.parametrize(
-    ("source", "is_own"),
-    [
-        (SOURCE.format(namespace="my_ops"), True),
-        (SOURCE.format(namespace="other_ops"), False),
-        (OF_MODULE, False),
-        (OF_OBJECT, False),
-    ],
-)
+@table_rows
 def test_the_object_of_a_function_is_named_first(source: str, is_own: bool, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(source)

@@ -6,13 +6,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from abiscan.elf import open_elf
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
 from abiscan.provenance.read_operators import find_operators
-from tests.tables import data_text
+from tests.tables import data_text, table_rows
 
 DEF = "_ZNR5torch7Library4_defEON3c1014FunctionSchemaE"
 
@@ -67,14 +65,7 @@ def test_what_an_optimizer_took_apart_has_a_name_and_no_schema(tmp_path: Path) -
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("aoti_torch_library_def", Registration.STABLE_TORCH_LIBRARY),
-        ("_ZN3c1017RegisterOperatorsC1Ev", Registration.LEGACY),
-        ("_ZN2at4_ops3add4callE", None),
-    ],
-)
+@table_rows
 def test_the_interface_is_that_of_the_imports(name: str, kind: Registration | None, tmp_path: Path) -> None:
     found = of([b"f(Tensor x) -> Tensor\0"], tmp_path, name)
     assert [o.registration for o in found] == ([] if kind is None else [kind])

@@ -57,14 +57,7 @@ def test_a_platform_without_the_target_torch_does_not_count(universal: Path) -> 
     }
 
 
-@pytest.mark.parametrize(
-    ("tag", "machines", "verdict"),
-    [
-        ("macosx_11_0_arm64", ["macosx_arm64"], ArtifactVerdict.LOADS),
-        ("macosx_11_0_universal2", ["macosx_x86_64", "macosx_arm64"], ArtifactVerdict.LOADS),
-        ("macosx_11_0_x86_64", ["macosx_x86_64"], ArtifactVerdict.UNDECIDED),
-    ],
-)
+@table_rows
 def test_the_parts_are_those_of_the_tags(
     universal: Path, tmp_path: Path, tag: str, machines: list[str], verdict: ArtifactVerdict
 ) -> None:

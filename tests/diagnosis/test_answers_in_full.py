@@ -16,6 +16,7 @@ from abiscan.report.subjects_text import render
 from tests import torch_here
 from tests.diagnosis.explained import explain
 from tests.diagnosis.reported import explain_text, knowledge_of
+from tests.tables import table_rows
 
 _MISSING = CauseId.LIBRARY_MISSING
 
@@ -148,14 +149,7 @@ def test_a_variant_that_the_index_does_not_have_exports_what_its_release_does(la
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(
-    ("header", "cause"),
-    [
-        ("ATen/cuda/DeviceUtils.cuh", CauseId.BUILT_FOR_NEWER_TORCH),
-        ("ATen/CUDAGeneratorImpl.h", CauseId.BUILT_FOR_OLDER_TORCH),
-        ("torch/csrc/jit/custom_operator.h", CauseId.BUILT_FOR_OLDER_TORCH),
-    ],
-)
+@table_rows
 def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: CauseId, index: ReleaseIndex) -> None:
     """Oracle: the include directory of the installed torch."""
     there = (torch_here.directory() / "include" / header).exists()

@@ -28,6 +28,7 @@ from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import DATA
 from tests.programs import output_of, run_program
+from tests.tables import table_rows
 from tools import cause_docs
 from tools.cause_data import CATALOGUE, InvalidCause, causes, read_cause_file
 
@@ -92,16 +93,7 @@ def test_no_advice_that_a_check_of_abiscan_refutes(page: CausePage) -> None:
             assert "-fclang-abi-compat" not in remedy.commands
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("[fix.wheel]", "[fix.docker]", "Invalid enum value 'docker'"),
-        ('title = "The ', 'title = "The\\n', "title must be one sentence"),
-        ("prevention =", "prevent =", "missing required field `prevention`"),
-        ('"https://gcc', '"http://gcc', "references must be https links"),
-        ("detection =", "facts = ''\ndetection =", "unknown key 'facts'"),
-    ],
-)
+@table_rows
 def test_a_wrong_file_is_named(tmp_path: Path, old: str, new: str, problem: str) -> None:
     path = tmp_path / "cxx11-abi-mismatch.toml"
     text = (CATALOGUE / path.name).read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from abiscan.model.subject import SubjectKind
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.explained import explain
+from tests.tables import table_rows
 
 Released = Callable[[str], Knowledge]
 CLANG = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
@@ -277,18 +278,7 @@ def test_a_hostile_name_reaches_no_command(name: str) -> None:
 _CHECK = "undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRK"
 
 
-@pytest.mark.parametrize(
-    ("version", "name", "cause", "confidence"),
-    [
-        ("2.1.0", "Ss", CauseId.CXX11_ABI_MISMATCH, Confidence.HIGH),
-        (
-            "2.1.0",
-            "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
-            CauseId.DISTRIBUTION_VARIANT,
-            Confidence.MEDIUM,
-        ),
-    ],
-)
+@table_rows
 def test_a_source_build_is_not_a_release(
     version: str, name: str, cause: CauseId, confidence: Confidence, released: Released
 ) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from abiscan.diagnosis.file_causes import diagnose
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.elf import open_elf
 from abiscan.model.cause import CauseId, Confidence, Diagnosis
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
+from tests.tables import table_rows
 
 Released = Callable[[str], Knowledge]
 
@@ -34,17 +33,7 @@ def _diagnose(path: Path, knowledge: Knowledge, status: Status = Status.MISSING)
     return diagnose(file, bound, knowledge)
 
 
-@pytest.mark.parametrize(
-    ("fixture", "version", "cause"),
-    [
-        ("clang-const-data-ptr", "2.6.0", CauseId.TEMPLATE_MANGLING),
-        ("old-string-extension", "2.13.0", CauseId.CXX11_ABI_MISMATCH),
-        ("materialize-cow-storage", "2.13.0", CauseId.BUILT_FOR_OLDER_TORCH),
-        ("legacy-register-operators", "2.13.0", CauseId.BUILT_FOR_OLDER_TORCH),
-        ("stable-abi", "2.6.0", CauseId.STABLE_SHIM_TOO_NEW),
-        ("gcc-const-data-ptr", "2.13.0", CauseId.SIGNATURE_CHANGED),
-    ],
-)
+@table_rows
 def test_one_cause_is_printed_once(
     fixture: str, version: str, cause: CauseId, fixtures_dir: Path, released: Released
 ) -> None:
@@ -85,13 +74,7 @@ def test_unreachable_names_of_libtorch_python(fixtures_dir: Path, released: Rele
     assert "-ltorch_python" in group.fix
 
 
-@pytest.mark.parametrize(
-    ("needed", "cause", "words"),
-    [
-        ("libfoo.so", CauseId.LIBRARY_VERSION_MISMATCH, "There are two copies of libfoo.so"),
-        ("libbar.so", CauseId.LIBRARY_NOT_LINKED, "does not list it as a needed library"),
-    ],
-)
+@table_rows
 def test_a_library_beside_the_file_exports_the_symbol(
     released: Released, needed: str, cause: CauseId, words: str
 ) -> None:
@@ -132,20 +115,7 @@ def test_a_wheel_member_is_in_no_source_tree(released: Released) -> None:
     assert not any("build_ext --inplace" in fix for fix in fixes)
 
 
-@pytest.mark.parametrize(
-    ("name", "machine", "distribution", "wrong"),
-    [
-        # cmd.exe has no $(...): Git for Windows has a shell that does.
-        (
-            "MultiScaleDeformableAttention.cp38-win_amd64.pyd",
-            "win_amd64",
-            None,
-            'fix: pip install --no-build-isolation "$(',
-        ),
-        # The distribution of PyPI is not the package of conda-forge with the same files.
-        ("OpenMM.libs/lib/plugins/libOpenMMTorchCUDA.so", "x86_64", "openmm-torch-cuda-13", "conda install"),
-    ],
-)
+@table_rows
 def test_a_fix_is_for_the_system_and_the_distribution_of_the_file(
     name: str, machine: str, distribution: str | None, wrong: str, released: Released
 ) -> None:

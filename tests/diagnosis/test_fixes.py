@@ -24,16 +24,7 @@ PACKAGE = frozenset(("2.1.0", "2.1.2", "2.2.0", "2.7.1"))
 OWN = 'Rebuild it\nor: pip install "torch>=2.1.0,<=2.1.2"'
 
 
-@pytest.mark.parametrize(
-    ("fix", "widen", "expected"),
-    [
-        # pip's own reading of the ranges: PEP 440.
-        (OWN, False, OWN),
-        (OWN, True, 'Rebuild it\nor: pip install "torch>=2.1.0,<=2.7.1"'),
-        ('pip install "torch>=2.2"', False, 'pip install "torch>=2.2.0,<=2.7.1"'),
-        ('Rebuild it\nor: pip install "torch==2.13.0"', False, "Rebuild it"),
-    ],
-)
+@table_rows
 def test_a_range_becomes_that_of_the_package(fix: str, widen: bool, expected: str) -> None:
     assert restrict_releases(fix, KNOWN, PACKAGE.__contains__, widen=widen) == expected
 
@@ -63,22 +54,7 @@ def test_a_release_that_lacks_only_the_cuda_of_the_file_is_installed_with_it() -
     assert install_torch(missing, ReleaseRanges()) == expected
 
 
-@pytest.mark.parametrize(
-    ("needed", "expected"),
-    [
-        # `Requires-Dist` of torch 2.6.0 on the package index names NVIDIA's packages for Linux only.
-        (("torch_cpu.dll", "c10.dll"), 'pip install "torch>=2.6.0,<=2.9.1"'),
-        # https://download.pytorch.org/whl/torch: cu118 ends with 2.7.1.
-        (
-            ("torch_cuda.dll", "cudart64_110.dll"),
-            "pip install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu118",
-        ),
-        (
-            ("c10_cuda.dll", "cudart64_12.dll"),
-            "pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/cu128",
-        ),
-    ],
-)
+@table_rows
 def test_a_file_for_cuda_on_windows_needs_a_torch_of_pytorchs_index(needed: tuple[str, ...], expected: str) -> None:
     file = SharedObject("pyd", 1, "win_amd64", 64, None, needed, None, None, None, (), (), (), ())
     loads_on = ReleaseRanges((("2.6.0", "2.9.1"),))
@@ -101,19 +77,7 @@ def test_an_extension_is_not_a_program_without_python(path: str, name: str, prog
     assert (None if found is None else found.id) == program
 
 
-@pytest.mark.parametrize(
-    ("fix", "note"),
-    [
-        ("pip install torch==2.6.0", "torch 2.6.0 has no wheels for Python 3.7, "),
-        (
-            "x\nor: pip install -U torch --index-url https://download.pytorch.org/whl/cu128",
-            "No torch for cu128 has wheels ",
-        ),
-        ("pip install torch==1.13.1", ""),
-        ("pip install torchvision==0.21.0", ""),
-        ("conda create -n NEW python=3.12 && pip install torch==2.6.0", ""),
-    ],
-)
+@table_rows
 def test_a_torch_without_wheels_for_the_python(fix: str, note: str) -> None:
     """Oracle: the package index has torch 1.13.1 and older for CPython 3.7."""
     found = without_wheels(fix, PythonVersion(3, 7))

@@ -11,6 +11,7 @@ import pytest
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readings.read_text import read_text
 from tests.diagnosis.explained import explain
+from tests.tables import table_rows
 
 _UNBALANCED = (
     *("", "a(b", "a[b", "a)b", "*a", "+", "a{2}{3}", "a\\", "(?P<x", "(?<=a+)", "[z-a]", "a**"),
@@ -66,15 +67,7 @@ def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:
     assert time.process_time() - begin < 1
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "ImportError: libcudart.so.%s: cannot open shared object file: No such file or directory",
-        "OSError: libavutil.so.%s: cannot open shared object file: No such file or directory",
-        "ImportError: libtorch_python.so: undefined symbol: GLIBCXX_3%s.4.30",
-        "<pre>undefined reference to &#%s;at::TensorBase::const_data_ptr&lt;float&gt;() const&#39;</pre>",
-    ],
-)
+@table_rows
 def test_numbers_of_many_digits(message: str, nothing: Knowledge) -> None:
     """Python converts at most 4,300 digits, and raises ValueError beyond."""
     explain(message.replace("%s", "7" * 5_000), nothing)

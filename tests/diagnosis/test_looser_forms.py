@@ -20,6 +20,7 @@ from abiscan.releases import ReleaseIndex
 from tests.diagnosis.explained import explain
 from tests.diagnosis.loosening import OPERATORS, loosened, share
 from tests.diagnosis.reported import DATA
+from tests.tables import table_rows
 
 _FORMS = tomllib.loads((DATA / "looser_forms.toml").read_text(encoding="utf-8"))
 # Texts of an operator in the sweep; all of them take minutes.
@@ -51,16 +52,7 @@ def test_a_name_without_a_message_is_not_certain(text: str, nothing: Knowledge) 
     assert all(cause.confidence is not Confidence.HIGH for cause in subject.causes)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (r"'(?P<name>[^'\n]{1,9})' from", "foo from x"),
-        (r"No module named ['\"]{0,2}(?P<name>\w{1,9})['\"]?", "No module named foo"),
-        (r"(?<!')(?P<name>\w{1,9})(?!')(?:'|\")? is not", "foo not"),
-        (r"x[^'\n]{0,9}'(?P<name>\w{1,9})'", "x is in foo"),
-        (r"[`']{1,2}(?P<name>[^`']{1,9})[\`]? could not", "foo cannot"),
-    ],
-)
+@table_rows
 def test_a_plain_pattern_matches_a_plain_text(pattern: str, text: str) -> None:
     """Oracle: what the pattern captures of the text with quotation marks."""
     found = re.search(plain_pattern(pattern), text)

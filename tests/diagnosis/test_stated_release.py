@@ -65,16 +65,7 @@ def test_a_name_of_every_release_has_neither_side(index: ReleaseIndex) -> None:
     assert not _sides("_ZTIN5torch2nn6ModuleE", knowledge_of("1.9.0", index))
 
 
-@pytest.mark.parametrize(
-    ("version", "variant", "expected"),
-    [
-        ("2.13.0a0", "cpu", True),
-        ("2.13.0a0", "git7bcf7da", True),
-        ("2.13.0", "cpu", False),
-        ("2.14.0.dev20260101", "cu130", False),
-        ("2.13.0a01", "cpu", False),
-    ],
-)
+@table_rows
 def test_the_version_of_version_txt_is_that_of_a_source_build(version: str, variant: str, expected: bool) -> None:
     """Oracle: setup.py and version.txt of torch 2.13.0: `2.13.0a0`, with or without a label."""
     torch = TorchBuild(TorchKind.INSTALLED, version, variant, None, None, True, "/v/torch", None)

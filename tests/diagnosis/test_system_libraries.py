@@ -11,6 +11,7 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.model.cause import CauseId, Confidence
 from tests.diagnosis.explained import explain
 from tests.programs import output_of, run_program
+from tests.tables import table_rows
 
 
 def _libstdcxx() -> str:
@@ -72,15 +73,7 @@ def test_no_instance_that_libstdcxx_exports_is_of_the_file() -> None:
         assert subject.causes[0].cause is not CauseId.EXTENSION_SOURCE_NOT_BUILT, name
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "_ZSt11__addressofI14cudaDevicePropEPT_RS1_",
-        "_ZNSt15__new_allocatorI14cudaDevicePropED2Ev",
-        "_ZNSt13__future_base7_ResultIPFblllEED0Ev",
-        "_ZNSt6vectorIiSaIiEED1Ev",
-    ],
-)
+@table_rows
 def test_other_instances_are(name: str) -> None:
     (subject,) = explain(f"ImportError: /x/_C.so: undefined symbol: {name}", Knowledge())
     assert [each.cause for each in subject.causes] == [CauseId.EXTENSION_SOURCE_NOT_BUILT]

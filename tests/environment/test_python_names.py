@@ -132,16 +132,6 @@ def test_all_of_nothing_is_every_version() -> None:
     assert exporting_all(["malloc", "_ZN2at4_ops"]) == known_versions()
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("PyList_New", True),
-        ("_Py_Dealloc", True),
-        ("__Py_x", True),
-        ("PyInit_x", False),
-        ("Pygments", False),
-        ("py_x", False),
-    ],
-)
+@table_rows
 def test_spelling(name: str, expected: bool) -> None:
     assert is_python_name(name) is expected

@@ -12,7 +12,7 @@ from abiscan.environment.preloads import preloads_of_release
 from abiscan.environment.torch_init import UnknownSequence, read_preloads
 from tests.environment.opened import libraries_of, opened_by_reading, opened_by_running
 from tests.loader import kit
-from tests.tables import data_text
+from tests.tables import data_text, table_rows
 
 # Three forms in releases, shortened: one function and only after a failure; a list that is always opened; a search
 # function with required and optional libraries.
@@ -72,16 +72,7 @@ def test_the_table_agrees_with_the_installed_torch() -> None:
     assert read_preloads(source) == preloads_of_release(torch.torch)
 
 
-@pytest.mark.parametrize(
-    ("version", "runtime", "after"),
-    # As in dl_iterate_phdr in processes of the CUDA builds.
-    [
-        ("1.12.0", None, []),
-        ("2.4.1", None, []),
-        ("2.8.0", "nvidia/cuda_runtime/lib/libcudart.so", ["libnvrtc", "libnvJitLink"]),
-        ("2.9.1", "libcudart.so", ["libnvrtc", "libnvrtc-builtins", "libnvJitLink"]),
-    ],
-)
+@table_rows
 def test_the_table_of_releases(version: str, runtime: str | None, after: list[str]) -> None:
     found = preloads_of_release(version)
     assert found.runtime == runtime

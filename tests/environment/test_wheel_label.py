@@ -7,24 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from abiscan.environment.installed_torch import InstalledTorch, is_wheel_without_label
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("version", "machine", "library", "installer", "expected"),
-    [
-        ("2.13.0", "x86_64", "libc10.so", "pip\n", True),
-        ("2.13.0", "x86_64", "libc10.so", "uv", True),
-        ("2.13.0+cpu", "x86_64", "libc10.so", "pip\n", False),
-        ("2.13.0", "x86_64", "libc10.so", "conda", False),
-        ("2.13.0", "x86_64", "libc10.so", None, False),
-        ("2.13.0", "aarch64", "libc10.so", "pip\n", False),
-        ("2.2.2", "x86_64", "libc10.dylib", "pip\n", False),
-        ("1.7.1", "x86_64", "libc10.so", "pip\n", False),
-    ],
-)
+@table_rows
 def test_a_version_without_label_is_that_of_no_published_wheel(
     tmp_path: Path, version: str, machine: str, library: str, installer: str | None, *, expected: bool
 ) -> None:

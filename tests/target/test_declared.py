@@ -12,47 +12,19 @@ from abiscan.target.build_names import release_in_name, without_build
 from abiscan.target.declared import declared_by
 from abiscan.target.unread_metadata import unknown_of, unread_requirements
 from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
+from tests.tables import table_rows
 
 
 def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0", name: str = "x") -> ContainerFacts:
     return ContainerFacts("x.whl", ContainerKind.WHEEL, name, version, tags, tags, requires)
 
 
-@pytest.mark.parametrize(
-    ("place", "release"),
-    [
-        ("metatensor/torch/torch-2.9/lib/libmetatensor_torch.so", "2.9"),
-        ("libx_torch24.so", "2.4"),
-        ("x/libx_torch2.10.so", "2.10"),
-        ("x/_C_torch2_4.so", "2.4"),
-        ("pkg/torch-v2.1.0/x.so", "2.1.0"),
-        ("synapx/lib/libtorch-2.4.X/libsynapx.so", "2.4"),
-        ("mooncake/pg_2_11_0.cpython-311-x86_64-linux-gnu.so", "2.11.0"),
-        ("x/foo_2_0_1.so", None),
-        ("x/foo_2_5_3.cpython-311-x86_64-linux-gnu.so", None),
-        ("x/libtorch_extension.so", None),
-        ("torchvision/_C.so", None),
-        ("libtorchcodec_core7.so", None),
-        ("torch2trt/plugin.so", None),
-        ("x/libtorch_cpu.so", None),
-        ("x/libtorch2.so", None),
-    ],
-)
+@table_rows
 def test_a_release_in_a_path(place: str, release: str | None) -> None:
     assert release_in_name(place) == release
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "cuda", "alike"),
-    [
-        ("x/_C_cuda118.so", "x/_C_cuda121.so", None, True),
-        ("x/_C_cuda12.so", "x/_C_cpu.so", "12", True),
-        ("x/pg_2_9_1.abi3.so", "x/pg_2_13_0.abi3.so", None, True),
-        ("x_cuda_256.so", "x_cuda_64.so", None, False),
-        ("x_cuda_128.so", "x_cuda_120.so", "11", False),
-        ("x_cuda_128.so", "x_cuda_120.so", "12.8", True),
-    ],
-)
+@table_rows
 def test_builds_of_one_module(one: str, other: str, cuda: str | None, alike: bool) -> None:
     assert (without_build(one, cuda) == without_build(other, cuda)) is alike
 
@@ -155,15 +127,7 @@ def test_an_invalid_requirement_is_reported() -> None:
     assert len(list(unread_requirements(facts(*(f"torch>=x{number}" for number in range(1000)))))) < 10
 
 
-@pytest.mark.parametrize(
-    ("url", "specifiers"),
-    [
-        ("file:///x/torch-2.5.1+cu124-cp311-cp311-linux_x86_64.whl", ("==2.5.1+cu124",)),
-        ("https://x/whl/torch-2.5.1%2Bcu124-cp311-cp311-linux_x86_64.whl#sha256=00", ("==2.5.1+cu124",)),
-        ("git+https://x/pytorch@v2.5.1", None),
-        ("file:///x/torch.whl", None),
-    ],
-)
+@table_rows
 def test_a_direct_reference_to_a_wheel_declares_its_release(url: str, specifiers: tuple[str, ...] | None) -> None:
     """Dependency specifiers specification, "URL reqs"; binary distribution format, "File name convention"."""
     container = facts(f"torch @ {url}")
@@ -172,19 +136,7 @@ def test_a_direct_reference_to_a_wheel_declares_its_release(url: str, specifiers
     assert len(list(unknown_of(container))) == (specifiers is None)
 
 
-@pytest.mark.parametrize(
-    ("tags", "place", "texts"),
-    [
-        (("cp311-cp311-manylinux_2_28_x86_64",), "x/_C.so", ["3.11"]),
-        (("cp313-cp313t-manylinux_2_28_x86_64",), "x/_C.so", ["3.13t"]),
-        (("cp39-abi3-manylinux_2_28_x86_64",), "x/_C.abi3.so", [">=3.9"]),
-        (("cp311-cp311-linux_x86_64",), "x/_C.cpython-310-x86_64-linux-gnu.so", ["3.10"]),
-        ((), "_C.cpython-313t-x86_64-linux-gnu.so", ["3.13t"]),
-        ((), "_C.abi3.so", [">=3.2"]),
-        (("py3-none-manylinux1_x86_64",), "lib/x.so", []),
-        ((), "libx.so", []),
-    ],
-)
+@table_rows
 def test_the_pythons_that_are_declared(tags: tuple[str, ...], place: str, texts: list[str]) -> None:
     assert [p.text for p in declared_by(facts(tags=tags), place, "x86_64").pythons] == texts
 
