@@ -13,10 +13,10 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.library.api import explain
-from abiscan.model.facts import Import, SharedObject, SymbolBinding, SymbolType, Visibility
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
+from tests.diagnosis.explained import imported, shared_object
 from tests.tables import table_rows
 
 KNOWN = ("2.1.0", "2.1.2", "2.2.0", "2.7.1", "2.13.0")
@@ -46,7 +46,7 @@ def test_a_fix_for_windows_has_no_comment_behind_a_command() -> None:
 
 def test_a_release_that_lacks_only_the_cuda_of_the_file_is_installed_with_it() -> None:
     """Of fussim 0.3.15, `_cuda_cu118`: its symbols are those of 2.7, and the index has that release for CUDA 12.6."""
-    file = SharedObject("x.so", 1, "x86_64", 64, None, ("libcudart.so.11.0",), None, None, None, (), (), (), ())
+    file = shared_object("x.so", ("libcudart.so.11.0",))
     lacking = ReleaseRanges((("2.7.0", "2.7.1"),))
     knowledge = Knowledge(releases=open_index(), loads_on=ReleaseRanges(), lacks_cuda_on=lacking)
     missing = MissingName(Reference("_ZN3c104cuda9SetDeviceEa"), knowledge, ReferringFile("x.so", file, "x"))
@@ -56,7 +56,7 @@ def test_a_release_that_lacks_only_the_cuda_of_the_file_is_installed_with_it() -
 
 @table_rows
 def test_a_file_for_cuda_on_windows_needs_a_torch_of_pytorchs_index(needed: tuple[str, ...], expected: str) -> None:
-    file = SharedObject("pyd", 1, "win_amd64", 64, None, needed, None, None, None, (), (), (), ())
+    file = shared_object("pyd", needed, "win_amd64")
     loads_on = ReleaseRanges((("2.6.0", "2.9.1"),))
     knowledge = Knowledge(releases=open_index(), machine="win_amd64", loads_on=loads_on)
     missing = MissingName(Reference("?f@at@@YAXXZ"), knowledge, ReferringFile("xformers/pyd", file, "xformers"))
@@ -71,8 +71,7 @@ def test_a_file_for_cuda_on_windows_needs_a_torch_of_pytorchs_index(needed: tupl
 def test_an_extension_is_not_a_program_without_python(path: str, name: str, program: str | None) -> None:
     """Wheels of xformers for Windows have the file `xformers/pyd`, here outside of the wheel; that of 0.0.35 (`_C.pyd`)
     imports nothing of CPython."""
-    imported = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, None, True, 1)
-    file = SharedObject(path, 1, "win_amd64", 64, None, (), None, None, None, (imported,), (), (), ())
+    file = shared_object(path, machine="win_amd64", imports=(imported(name),))
     found = find_program(MissingName(Reference("?f@at@@YAXXZ"), Knowledge(), ReferringFile(path, file)))
     assert (None if found is None else found.id) == program
 
