@@ -15,7 +15,7 @@ from re import (
 from re import _constants as opcodes  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-from abiscan.diagnosis.catalogue.pattern_need import Need
+from abiscan.diagnosis.catalogue.text_fact_row import Need
 
 _WITHOUT_WIDTH = (opcodes.AT, opcodes.ASSERT, opcodes.ASSERT_NOT)
 _REPEATS = (opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT)

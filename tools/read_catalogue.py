@@ -20,8 +20,8 @@ from abiscan.diagnosis.facts.computed_facts import FACTS
 from abiscan.diagnosis.readers import compiler_readers, function_readers, python_readers, wheel_readers
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.readings.found_subjects import SUBJECTS
 from abiscan.diagnosis.readings.match_messages import CONVERSIONS
-from abiscan.diagnosis.readings.subject_readers import SUBJECTS
 from abiscan.diagnosis.templates.name_facts import NAME_FACTS
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.errors import AbiscanError

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 from abiscan.diagnosis.readings.answer_messages import subject_of
 from abiscan.diagnosis.readings.find_messages import MAX_FOUND, find_messages
-from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
+from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject, location_of
 from abiscan.diagnosis.readings.match_messages import FoundMessage
-from abiscan.diagnosis.readings.subject_readers import location_of
 from abiscan.diagnosis.text.message_text import Hit, clean
 from abiscan.mangling import Demangler
 from abiscan.model.subject import SubjectKind

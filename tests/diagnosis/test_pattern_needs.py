@@ -10,8 +10,7 @@ from functools import partial
 
 import pytest
 
-from abiscan.diagnosis.catalogue.pattern_need import Need
-from abiscan.diagnosis.catalogue.text_fact_row import TextFact
+from abiscan.diagnosis.catalogue.text_fact_row import Need, TextFact
 from abiscan.diagnosis.text.possible_words import possible_words, word_parts
 from abiscan.diagnosis.text.text_blocks import TextBlocks
 from tests.tables import sampled

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.cause_row import Line
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message
-from abiscan.diagnosis.catalogue.pattern_need import Need
+from abiscan.diagnosis.catalogue.text_fact_row import Need
 
 
 class StoredCatalogue(Struct, frozen=True):

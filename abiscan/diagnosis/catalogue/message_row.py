@@ -6,7 +6,7 @@ import enum
 from msgspec import Struct
 
 from abiscan.diagnosis.catalogue.cause_row import AnswerCause
-from abiscan.diagnosis.catalogue.pattern_need import Need
+from abiscan.diagnosis.catalogue.text_fact_row import Need
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner
 from abiscan.model.subject import SubjectKind

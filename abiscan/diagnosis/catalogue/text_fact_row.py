@@ -1,10 +1,22 @@
 """The rows of the facts of a text (`catalogue/text_facts.toml`, `*_in_text.toml`, `source_builds.toml`) and of
-`mentions.toml` as values. The fields are their keys."""
+`mentions.toml` as values, and what their patterns need. The fields are their keys."""
 
 # Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 from msgspec import Struct
 
-from abiscan.diagnosis.catalogue.pattern_need import Need
+
+class Need(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, array_like=True):
+    """What a match of a pattern has.
+
+    Attributes:
+        words: groups of case-folded words; it contains one of each.
+        characters: most that it and what decides about it beside it have.
+        lines: most ends of lines that these have.
+    """
+
+    words: tuple[tuple[str, ...], ...]
+    characters: int
+    lines: int
 
 
 class TextFact(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

@@ -16,7 +16,6 @@ MODULES: Final = (
     "linking",
     "processors",
     "built_for",
-    "stated_release",
     "distribution_variant",
     "library_versions",
     "vendor_libraries",

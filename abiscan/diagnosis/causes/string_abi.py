@@ -33,7 +33,7 @@ from abiscan.ownership.vendors import is_header_only, library_of_namespace
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 # Before a missing link and the import order, which would show with any symbol and rarely with a string first; after
-# another release than the stated one (`stated_release`).
+# another release than the stated one (`built_for`).
 _ANOTHER_BUILD = 0.725
 # After another release than the target's, which also lacks the counterpart.
 _OF_ANOTHER_RELEASE = 0.81

@@ -11,7 +11,6 @@ from abiscan.diagnosis.causes.template_mangling import fix_for_any_element
 from abiscan.diagnosis.facts import (
     build_facts,
     companion_facts,
-    declared_facts,
     dll_facts,
     gpu_facts,
     index_facts,
@@ -28,7 +27,7 @@ from abiscan.diagnosis.fixes.wheel_rows import cuda_release, platform_of
 from abiscan.diagnosis.libraries import cuda_on_macos
 from abiscan.diagnosis.templates.name_facts import NAME_FACTS, FactOfName, Facts, facts_of_name
 from abiscan.diagnosis.text.gpu_vendors import DCU
-from abiscan.diagnosis.text.packaged_torch import CONTAINER
+from abiscan.diagnosis.text.source_builds import CONTAINER
 from abiscan.model.gpu_toolkits import first_toolkit
 from abiscan.ownership import torch_headers
 
@@ -94,7 +93,7 @@ _OF_ENVIRONMENT: Final[Mapping[str, FactOfName]] = {
 
 FACTS: Final[Facts] = {
     **functions_of(
-        *(build_facts, companion_facts, declared_facts, dll_facts, gpu_facts, index_facts),
+        *(build_facts, companion_facts, dll_facts, gpu_facts, index_facts),
         *(operator_facts, package_facts, requirement_facts, source_facts, torch_facts),
     ),
     **NAME_FACTS,

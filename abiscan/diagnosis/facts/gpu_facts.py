@@ -12,7 +12,7 @@ from abiscan.diagnosis.fixes import torch_commands, wheel_rows
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
-from abiscan.diagnosis.text.packaged_torch import CONTAINER
+from abiscan.diagnosis.text.source_builds import CONTAINER
 from abiscan.model import versions
 from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit

@@ -12,7 +12,7 @@ from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip, rocm_
 from abiscan.diagnosis.fixes.wheel_rows import cuda_release, is_on_windows, platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, XPU
-from abiscan.diagnosis.text.packaged_torch import CONTAINER
+from abiscan.diagnosis.text.source_builds import CONTAINER
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.releases import companions

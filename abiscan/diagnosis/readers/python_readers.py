@@ -16,8 +16,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.text.generated_modules import is_compiled_module
 from abiscan.diagnosis.text.message_text import Hit
-from abiscan.diagnosis.text.packaged_torch import find_other_build
-from abiscan.diagnosis.text.source_builds import built_packages, denies_source_build, named_packages
+from abiscan.diagnosis.text.source_builds import built_packages, denies_source_build, find_other_build, named_packages
 from abiscan.diagnosis.text.text_facts import is_shown, may_show
 from abiscan.diagnosis.text.text_facts import values as names_of
 from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARAMETERS, find_names, names_of_packages

@@ -10,9 +10,8 @@ from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.text.find_log_facts import find_platform
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.packages_in_log import find_made_for
-from abiscan.diagnosis.text.text_facts import first_shown, is_shown, pattern_of
+from abiscan.diagnosis.text.text_facts import first_shown, is_shown, only_value, pattern_of
 from abiscan.diagnosis.text.text_facts import values as text_values
-from abiscan.diagnosis.text.values_in_text import only_value
 from abiscan.model.platforms import OperatingSystem, platform_of
 from abiscan.model.versions import order
 from abiscan.wheel.tags import DeclaredTags, System, cpython_of_tag, machine_fits, read_declared_tags, systems_of_wheel

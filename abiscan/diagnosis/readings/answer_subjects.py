@@ -15,10 +15,15 @@ from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.readings import answer_messages
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.readings.find_messages import is_warning, last_error
-from abiscan.diagnosis.readings.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
+from abiscan.diagnosis.readings.found_subjects import (
+    FoundSubject,
+    LibrarySubject,
+    SymbolSubject,
+    VersionSubject,
+    location_of,
+)
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.readings.question import Question, final_causes
-from abiscan.diagnosis.readings.subject_readers import location_of
 from abiscan.diagnosis.readings.symbol_answer import answer_symbol
 from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.symbol_causes import causes_of

@@ -15,8 +15,7 @@ from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
 from abiscan.diagnosis.reference import Reference
-from abiscan.diagnosis.text.text_facts import is_shown, matches, values, values_by_row
-from abiscan.diagnosis.text.values_in_text import captured, only_value
+from abiscan.diagnosis.text.text_facts import captured, is_shown, matches, only_value, values, values_by_row
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit
 from abiscan.releases import companions

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
 from abiscan.diagnosis.catalogue.message_row import Message
 from abiscan.diagnosis.readings.answer_messages import is_of_text, subject_of
-from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject
+from abiscan.diagnosis.readings.found_subjects import FoundSubject, SymbolSubject, read_subject
 from abiscan.diagnosis.readings.match_messages import FoundMessage, compiled, found_message, match_messages
-from abiscan.diagnosis.readings.subject_readers import read_subject
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import mangled_names
 from abiscan.diagnosis.text.plain_forms import lower, plain_text, plain_word, unwrapped

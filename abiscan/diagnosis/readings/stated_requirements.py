@@ -18,8 +18,15 @@ from abiscan.diagnosis.readings.bare_names import is_typed
 from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import FoundMessage
-from abiscan.diagnosis.text.text_facts import first_shown, is_shown, matches, matches_and_values, pattern_of, values
-from abiscan.diagnosis.text.values_in_text import only_value
+from abiscan.diagnosis.text.text_facts import (
+    first_shown,
+    is_shown,
+    matches,
+    matches_and_values,
+    only_value,
+    pattern_of,
+    values,
+)
 
 _AROUND: Final = 160  # characters of the sentence that says what is there
 _MOST: Final = 8

@@ -10,7 +10,6 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NO_GPU, NVIDIA
 from abiscan.diagnosis.text.log_facts import LogFacts
-from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.packages_in_log import (
     find_cuda_packages,
     find_failing_companion,
@@ -22,8 +21,14 @@ from abiscan.diagnosis.text.packages_in_log import (
     find_releases,
 )
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
-from abiscan.diagnosis.text.source_builds import built_packages, find_source_build, find_source_release
-from abiscan.diagnosis.text.text_facts import is_shown, matches_by_row, pattern_of, shown, values
+from abiscan.diagnosis.text.source_builds import (
+    CONTAINER,
+    built_packages,
+    find_source_build,
+    find_source_release,
+    packager_of,
+)
+from abiscan.diagnosis.text.text_facts import is_shown, matches_by_row, only_value, pattern_of, shown, values
 from abiscan.diagnosis.text.torch_in_log import (
     find_companions,
     find_compiled_for,
@@ -33,7 +38,6 @@ from abiscan.diagnosis.text.torch_in_log import (
     find_torch_version,
     find_variant,
 )
-from abiscan.diagnosis.text.values_in_text import only_value
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import capability_of_name, target_of_amd_gpu
 from abiscan.model.versions import is_release

@@ -12,8 +12,16 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
 from abiscan.diagnosis.text.source_builds import built_packages, named_packages
-from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, matches_and_values, pattern_of, values
-from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
+from abiscan.diagnosis.text.text_facts import (
+    MOST_PLACES,
+    captured,
+    first_match,
+    is_shown,
+    matches,
+    matches_and_values,
+    pattern_of,
+    values,
+)
 from abiscan.releases.companions import COMPANIONS
 
 _MOST_RELEASES: Final = 500

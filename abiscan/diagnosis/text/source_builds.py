@@ -1,4 +1,5 @@
-"""Detects whether a text says that torch was built from source, whatever its version is.
+"""Detects in a text a torch that is no release on the package index: from source, of conda-forge, of a distribution, of
+NVIDIA, or a nightly; first whether the text says that torch was built from source, whatever its version is.
 
 Words such as `from source` belong to the package that the sentence names nearest to them: the one directly after, else
 the last one before. They count if that package is torch itself or coordinated with it (`torch and torch-scatter`), and
@@ -13,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, packages_by_name
-from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, matches_in_order, pattern_of
+from abiscan.diagnosis.text.text_facts import first_match, is_shown, matches, matches_in_order, pattern_of, shown
 
 # Words for other packages than torch that are none of the catalogue.
 _OTHER: Final = frozenset(
@@ -209,3 +210,20 @@ def _packages(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 def _is_product(word: str) -> bool:
     """Whether a word is too short to be a package in other letters than the package's own: Kimi K2 is a model."""
     return len(word) < 3 and not word.islower()
+
+
+CONTAINER: Final = "container"
+"""The packager of the torch in NVIDIA's containers."""
+_PACKAGERS: Final = ("conda-forge", "distribution", CONTAINER)
+
+
+def find_other_build(text: str) -> tuple[str, str] | None:
+    """Who built the torch of a text, if it is no release on the package index (`source`, `conda-forge`, `distribution`,
+    `container`, `nightly` or `NVIDIA`), and the words that say so; linear in its length."""
+    said = find_source_build(text)
+    return ("source", said) if said is not None else next(shown("torch_origin", text), None)
+
+
+def packager_of(text: str) -> str:
+    """Who packaged the torch of a text: `conda-forge`, `distribution` or `container`; empty for another torch."""
+    return next((origin for origin, _ in shown("torch_origin", text) if origin in _PACKAGERS), "")

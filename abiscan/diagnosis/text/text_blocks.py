@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from abiscan.diagnosis.text.possible_words import PIECE, WordParts, bounds_of_pieces, possible_words
 
 if TYPE_CHECKING:
-    from abiscan.diagnosis.catalogue.pattern_need import Need
+    from abiscan.diagnosis.catalogue.text_fact_row import Need
 
 # Characters after which a long line is cut.
 _CUT: Final = 4_096

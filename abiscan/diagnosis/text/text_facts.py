@@ -5,23 +5,23 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
 from typing import Final
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.load_messages import needs_of_messages
-from abiscan.diagnosis.catalogue.pattern_need import Need
-from abiscan.diagnosis.catalogue.text_fact_row import TextFact
+from abiscan.diagnosis.catalogue.text_fact_row import Need, TextFact
 from abiscan.diagnosis.text.possible_words import WordParts, word_parts
 from abiscan.diagnosis.text.text_blocks import TextBlocks
-from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured
 
 # Characters up to which words are searched sooner than their parts are made; up to which a text is searched as a whole;
 # and from which on the words of messages are searched, too: most parts of a log have none of them.
 _SHORT: Final = 2_000
 _SENTENCE: Final = 256
 _LONG: Final = 16_384
+MOST_PLACES: Final = 20_000
+"""Maximum number of places of a pattern in a text; logs are repetitive."""
 
 
 def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
@@ -198,3 +198,14 @@ def _rows(fact: str) -> tuple[TextFact, ...]:
 @cache
 def _pattern(row: TextFact) -> re.Pattern[str]:
     return re.compile("|".join(row.patterns), re.ASCII)
+
+
+def captured(match: re.Match[str]) -> str:
+    """What the last group with a match captures; without groups, the whole match."""
+    return match[match.lastindex or 0]
+
+
+def only_value(found: Iterable[str]) -> str:
+    """The only one of several values; empty for none, and for different ones."""
+    different = set(found)
+    return different.pop() if len(different) == 1 else ""

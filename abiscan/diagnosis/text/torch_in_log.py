@@ -10,18 +10,20 @@ from functools import lru_cache
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_of
-from abiscan.diagnosis.text.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.text.releases_in_sentences import is_proposed, present_values
+from abiscan.diagnosis.text.source_builds import CONTAINER, packager_of
 from abiscan.diagnosis.text.text_facts import (
+    MOST_PLACES,
+    captured,
     first_match,
     is_shown,
     matches,
+    only_value,
     pattern_of,
     patterns_of,
     values,
     values_by_row,
 )
-from abiscan.diagnosis.text.values_in_text import MOST_PLACES, captured, only_value
 from abiscan.model.versions import is_version, minor
 
 # A CUDA release, as is any above 2.
