@@ -254,9 +254,6 @@ def _never(missing: MissingName) -> Candidates:
         older, newer = _GUESS, _GUESS + 0.1
     if same or missing.reference.spelled_as.startswith("_Z"):
         older, newer = older - 0.25, newer - 0.2  # or the name is truncated
-    if missing.macho and not missing.related:
-        evidence.append("The release index has only Linux builds, so functions specific to macOS are not in it.")
-        older -= 0.05
     fix = "\n".join(extension_fixes.reinstall(missing))
     if compilers := torch_fixes.with_new_string(missing):
         fix += f"\nor, if that torch was built with the new std::string: the same {compilers}"

@@ -145,10 +145,9 @@ def _unlisted(missing: MissingName, library: str) -> str:
 
 
 def _python(missing: MissingName, library: str, base: float) -> Candidates:
-    lists = library in missing.file.needed
-    evidence = [_exported(missing, library)]
-    if lists:
+    if library in missing.file.needed:
         return
+    evidence = [_exported(missing, library)]
     if missing.file.facts is not None:
         evidence.append(_unlisted(missing, library))
         score = 0.95
@@ -196,8 +195,7 @@ def _is_named_by_cmake(path: str) -> bool:
 
 
 def _plain(missing: MissingName, library: str, base: float) -> Candidates:
-    lists = library in missing.file.needed
-    if lists:
+    if library in missing.file.needed:
         return
     evidence = [_exported(missing, library)]
     if missing.file.facts is not None:

@@ -148,11 +148,7 @@ def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
             d.kind is DifferenceKind.PARAMETERS and to_cuda(d.old or "") != to_cuda(d.new or "")
             for d in form.differences
         )
-    if kinds <= {DifferenceKind.CONSTRUCTOR_VARIANT}:
-        return False
-    if DifferenceKind.PARAMETERS in kinds:
-        return is_same_instance(missing.parsed, form)
-    if DifferenceKind.TEMPLATE_ARGS in kinds:
+    if not kinds.isdisjoint({DifferenceKind.PARAMETERS, DifferenceKind.TEMPLATE_ARGS}):
         return is_same_instance(missing.parsed, form)
     if missing.name_kind is NameKind.MSVC and DifferenceKind.RETURN_TYPE in kinds:
         # Microsoft names contain the return type of every function.

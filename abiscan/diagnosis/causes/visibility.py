@@ -105,9 +105,7 @@ def _class_data(missing: MissingName) -> Candidates:
 
 def _members_exported(missing: MissingName) -> str | None:
     """One function of the class that the target exports."""
-    cxx, exports = missing.cxx, missing.knowledge.exports
-    if cxx is None:
-        return None
+    cxx, exports = missing.parsed, missing.knowledge.exports
     encoded = "".join(f"{len(part.encode('utf-8', 'surrogateescape'))}{part}" for part in (*cxx.scope, cxx.base))
     for prefix in (f"_ZN{encoded}", f"_ZNK{encoded}"):
         found = exports.with_prefix(prefix, 1) if exports is not None else _around(missing, prefix)
