@@ -65,7 +65,9 @@ def cxx_runtime_causes(missing: MissingName) -> Candidates:
         everywhere = re.fullmatch(_EVERYWHERE, missing.shown) is not None
         yield from row_causes("symbol-of-cxx-library-missing", missing, is_linked=is_linked, everywhere=everywhere)
     elif cxx.namespace == "absl" and (release := re.match(r"absl::lts_(\d{8})::", missing.shown)) is not None:
-        yield from row_causes("symbol-of-abseil-missing", missing, commands={"release": release[1]}, file=missing.file.file_name)
+        yield from row_causes(
+            "symbol-of-abseil-missing", missing, commands={"release": release[1]}, file=missing.file.file_name
+        )
     elif (library := library_of_namespace(cxx.namespace)) is not None and not missing.in_newest_known:
         is_loaded = missing.file.path and not missing.reference.link_time and library.isidentifier()
         yield from row_causes(
