@@ -26,8 +26,8 @@ from abiscan.diagnosis.text.text_facts import (
 )
 from abiscan.model.versions import is_version, minor
 
-# A CUDA release, as is any above 2.
-_OF_CUDA = re.compile(r"1\d\.\d")
+# A CUDA release, as is any above 2; or one of the package torch of R or OCaml: torch went from 0.4 to 1.0.
+_OF_OTHER = re.compile(r"1\d\.\d|0\.(?:[5-9]|\d\d)")
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
 # "CUDA 12.1/torch 2.4.0" is no path.
 _BESIDE_RELEASE = re.compile(r"(?<![\w./])(?:[A-Za-z]{2,12}[ =:-]?)?\(?\d{1,2}\.\d{1,2}(?:\.\d{1,3})?\)?/\Z", re.ASCII)
@@ -86,7 +86,7 @@ def _stated_at(text: str, at: int) -> tuple[tuple[int, int, tuple[int, str]], ..
         found = pattern.match(text, at)
         if found is not None and is_proposed(text, start, found.end(found.lastindex or 0)):
             return ()
-        if found is not None and is_version(captured(found)) and not _OF_CUDA.match(captured(found)):
+        if found is not None and is_version(captured(found)) and not _OF_OTHER.match(captured(found)):
             return ((start, found.end(found.lastindex or 0), (rank, captured(found))),)
     before = pattern_of("torch_version_before").search(text[max(0, at - 96) : at - 1])
     return () if before is None else ((start, at + 4, (_SAID, captured(before))),)
