@@ -188,6 +188,10 @@ _OF_EXCEPTION = re.compile(r"(?:Error|Exception|Warning|\berror)$")
 _IN_SENTENCE = re.compile(r"^[^\x00-\x7f]+(?=lib|/)")
 
 
+# torch.utils.cpp_extension compiles them when DeepSpeed first uses them.
+_OF_DEEPSPEED: Final = frozenset(("cpu_adam.so", "fused_adam.so"))
+
+
 def unopened_library(hit: Hit, _values: Values) -> Values | None:
     """`libX.so.1: cannot open shared object file: No such file or directory`"""
     before = hit.before.replace(" (deleted)", "")
@@ -197,7 +201,7 @@ def unopened_library(hit: Hit, _values: Values) -> Values | None:
     if name and "." not in name and (not name.isascii() or _OF_EXCEPTION.search(name)):
         behind = _NAMED_BEHIND.match(hit.rest)
         name = "" if behind is None else behind[1]
-    if not name or "torch_extensions/" in name:  # `cpp-extension-not-built`
+    if not name or "torch_extensions/" in name or name in _OF_DEEPSPEED:  # `cpp-extension-not-built`
         return None
     if hit.rest.removeprefix("ared object file").startswith(": Permission denied") and "/" in name:
         return None

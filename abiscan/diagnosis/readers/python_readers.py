@@ -45,12 +45,17 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
             return None
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
-    file = re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
+    file = _file_for_python(base, hit)
     compiled = (is_compiled_module(name) or is_file_of_package(name)) and not name.startswith(("torch.", "triton."))
     if name == "torch" or not (compiled or file):
         return None
     found = {"name": name, "project": name.partition(".")[0], "base": base}
     return found if file is None else {**found, "for_python": f"{file[1]}.{file[2]}"}
+
+
+def _file_for_python(base: str, hit: Hit) -> re.Match[str] | None:
+    """The file of a module near the message, the name of which has the CPython that it is for."""
+    return re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
 
 
 def package_module(hit: Hit, values: Values) -> Values | None:
@@ -60,8 +65,9 @@ def package_module(hit: Hit, values: Values) -> Values | None:
     project = name.partition(".")[0]
     if python_name(hit, values) is not None:
         return None
-    compiled = (is_compiled_module(name) or is_file_of_package(name)) and name != project
-    if compiled or not is_module_of_package(project):
+    base = name.rpartition(".")[2]
+    compiled = is_compiled_module(name) or is_file_of_package(name) or _file_for_python(base, hit) is not None
+    if (compiled and name != project) or not is_module_of_package(project):
         return None
     found = {"project": project} if name == project else {"project": project, "inside": project}
     listed = _listed_release(project, hit.text) if name == project else ""

@@ -96,7 +96,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool) -> tuple[FoundSub
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
         if not names and is_unnamed:
-            names = [word for word in words if pasted_names.is_method_of_tensor(word, knowledge)]
+            names = [word for word in words if pasted_names.with_scope(word, knowledge)]
     if not names and is_unnamed:
         file = _SHARED_OBJECT.search(text)
         about, name = ("", file[0]) if file is not None else (", of the package", knowledge.log.project)

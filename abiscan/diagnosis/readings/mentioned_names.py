@@ -80,7 +80,8 @@ def _explained(text: str, parts: re.Pattern[str], rows: list[Mention]) -> tuple[
             read.add(sentence)
             before = text[max(0, part.start() - _AROUND) : part.start()]
             behind = text[part.start() : part.end() + _AROUND]
-            if found := find_messages(f"{before}\n{sentence}\n{behind}"):
+            found = find_messages(f"{before}\n{sentence}\n{behind}")
+            if any(0 < each.position - len(before) <= len(sentence) + 1 for each in found):
                 return tuple(_as_written(each, sentence, part[0]) for each in found)
     return ()
 

@@ -38,6 +38,11 @@ _QUOTES: Final = "'`\"\u2018\u2019"
 _TENSOR: Final = ("at", "TensorBase")
 _DERIVED: Final = ("at", "Tensor")
 _NAMESPACES: Final = ("at", "c10", "torch")
+# Scopes that people leave out, and that of operators, in which each is a class.
+_SCOPES: Final = (_TENSOR, ("c10",), ("c10", "cuda"), ("c10", "detail"), ("c10", "impl", "GPUTrace"), ("at",), ("at", "cuda"))
+_OPERATORS: Final = ("at", "_ops")
+# With an underscore or an upper-case letter inside, after lower-case ones.
+_COMPOUND: Final = re.compile(r"_?(?=\w{0,255}[a-z](?:_[a-zA-Z]|[A-Z]))[A-Za-z]\w{4,255}", re.ASCII)
 
 
 class Spelled(Struct, frozen=True):
@@ -95,15 +100,20 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool 
     if name.startswith("_") and (macos or (not is_known(name, knowledge) and is_known(name[1:], knowledge))):
         note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
         return Spelled(given, (name[1:],), notes=(note,), macos=True)
-    if is_method_of_tensor(name, knowledge) and not is_known(name, knowledge):
-        return _demangled("::".join((*_TENSOR, name)), knowledge, macos)
+    qualified = with_scope(name, knowledge)
+    if qualified is not None and not is_known(name, knowledge):
+        return _demangled(qualified, knowledge, macos)
     return Spelled(given, (name,))
 
 
-def is_method_of_tensor(name: str, knowledge: Knowledge) -> bool:
-    """Whether a word with an underscore inside is a function of at::TensorBase, which people write without its scope:
-    `mutable_data_ptr`."""
-    return "_" in name.strip("_") and name.isidentifier() and bool(_exported(_made_up((*_TENSOR, name)), knowledge))
+def with_scope(name: str, knowledge: Knowledge) -> str | None:
+    """The qualified name of a function of torch that people write without its scope: `mutable_data_ptr`, `SetDevice`;
+    None if it is none, or a word that prose has, too."""
+    if _COMPOUND.fullmatch(name) is None:
+        return None
+    scoped = ((*scope, name) for scope in _SCOPES)
+    operator = (*_OPERATORS, name, "call")
+    return next(("::".join(names) for names in (*scoped, operator) if _exported(_made_up(names), knowledge)), None)
 
 
 def restore_prefix(name: str) -> str | None:

@@ -34,6 +34,12 @@ _BROKEN = re.compile(
 _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
 # A mangled name with underscores that Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
+# What cl.exe prints in the language of the system, often in another encoding: the number and the file stay.
+_HEADER_OF_CL = re.compile(
+    r"(?<=fatal error C1083)\s?[:\uff1a][^\n:\uff1a\u3002]{2,80}[:\uff1a\u3002] ?[^\w\n./\\]{0,6}"
+    r"((?:[A-Za-z]:)?[\w./\\+-]{1,256}\.(?:h|hpp|hxx|cuh|inl|inc))[^\w\n:\uff1a]{0,6}(?=[:\uff1a]|$)",
+    re.ASCII | re.MULTILINE,
+)
 # Quotation marks in the repr of a string: a backslash before each.
 _ESCAPED_QUOTES = re.compile(r"(?<![^\s(\[{=:,])\\(['\"])([^'\"\\\n]{1,256})\\\1")
 # Bold words and lines: `version **libcudnn_ops_infer.so.8** not defined`.
@@ -74,7 +80,7 @@ _HAN = re.compile(r"(?<![/\\\u4e00-\u9fff])[\u4e00-\u9fff]++(?![/\\])")
 
 def clean(text: str) -> str:
     """The text without terminal colours and links, with URL and HTML escapes decoded, a broken `undefined symbol`
-    joined, and Chinese in simplified characters."""
+    joined, Chinese in simplified characters, and the words of cl.exe for a header that is not found in English."""
     if "\\" in text and '"' in text:
         text = _without_json(text)
     for blank in _WIDE_BLANKS:
@@ -103,6 +109,8 @@ def clean(text: str) -> str:
         text = _ESCAPED_QUOTES.sub(r"\1\2\1", text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
+    if "C1083" in text and not text.isascii():
+        text = _HEADER_OF_CL.sub(r": Cannot open include file: '\1'", text)
     if not text.isascii() and _OF_TRADITIONAL.search(text) is not None and _KANA.search(text) is None:
         text = _HAN.sub(lambda word: word[0].translate(_TO_SIMPLIFIED), text)
     return text
