@@ -39,7 +39,15 @@ _TENSOR: Final = ("at", "TensorBase")
 _DERIVED: Final = ("at", "Tensor")
 _NAMESPACES: Final = ("at", "c10", "torch")
 # Scopes that people leave out, and that of operators, in which each is a class.
-_SCOPES: Final = (_TENSOR, ("c10",), ("c10", "cuda"), ("c10", "detail"), ("c10", "impl", "GPUTrace"), ("at",), ("at", "cuda"))
+_SCOPES: Final = (
+    _TENSOR,
+    ("c10",),
+    ("c10", "cuda"),
+    ("c10", "detail"),
+    ("c10", "impl", "GPUTrace"),
+    ("at",),
+    ("at", "cuda"),
+)
 _OPERATORS: Final = ("at", "_ops")
 # With an underscore or an upper-case letter inside, after lower-case ones.
 _COMPOUND: Final = re.compile(r"_?(?=\w{0,255}[a-z](?:_[a-zA-Z]|[A-Z]))[A-Za-z]\w{4,255}", re.ASCII)
@@ -137,16 +145,12 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
     if cut_off and len(longer) == _LIMIT:
         return None  # `_ZN3...` is the beginning of thousands of names, each with its own causes
     if longer:
-        best = min(longer, key=lambda found: (_is_there(found, longer[found], knowledge), len(found), found))
+        taken = _one_of(name, dict(sorted(longer.items(), key=lambda item: (len(item[0]), item[0]))), knowledge)
+        best = taken.names[0]
         note = f"The name is cut off in the text; it is taken to be {best}."
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
-        kinds = {(_entity(each), history.exported_in.text()): each for each, history in longer.items()}
-        del kinds[_entity(best), longer[best].exported_in.text()]
-        others = tuple(
-            each for each in kinds.values() if knowledge.exports is None or not _is_there(each, longer[each], knowledge)
-        )
-        return Spelled(name, (best,), notes=(note,), guessed=bool(kinds), others=others)
+        return replace(taken, notes=(note,))
     if parsed is not None:
         return Spelled(name, (name,))
     # A copy may end with characters of the text around the name.
@@ -166,6 +170,17 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled | None:
         f"whole symbol again."
     )
     return Spelled(name, (name,), notes=(note,))
+
+
+def _one_of(given: str, exported: Mapping[str, SymbolHistory], knowledge: Knowledge) -> Spelled:
+    """The first, and likeliest, of the exported names a text may mean; `others`: of other functions or releases."""
+    best = min(exported, key=lambda found: _is_there(found, exported[found], knowledge))
+    kinds = {(_entity(each), history.exported_in.text()): each for each, history in exported.items()}
+    del kinds[_entity(best), exported[best].exported_in.text()]
+    others = tuple(
+        each for each in kinds.values() if knowledge.exports is None or not _is_there(each, exported[each], knowledge)
+    )
+    return Spelled(given, (best,), guessed=bool(kinds), others=others)
 
 
 def _entity(name: str) -> str:
@@ -258,9 +273,19 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
             return Spelled(
                 given, (best,), exact=False, shown=given, notes=(f"{len(alike)} exported functions have this name.",)
             )
+        taken = Spelled(given, (best,))
+        histories = {
+            name: history
+            for name in sorted(alike, key=_complete_first)
+            if (history := _history(name, knowledge)) is not None
+        }
+        if "(" not in given and len(histories) > 1 and len(histories) == len(alike):
+            # Without parameters it may be each of the overloads, of which releases export different ones.
+            one = _one_of(given, histories, knowledge)
+            taken = one if one.guessed else taken
         if len(alike) > 1:
-            notes = (f"The text fits {len(alike)} exported names; this is {best}.",)
-        return Spelled(given, (best,), notes=notes)
+            notes = (f"The text fits {len(alike)} exported names; this is {taken.names[0]}.",)
+        return replace(taken, notes=notes)
     if same and own is not None:
         meant = min(same, key=_complete_first)
         spelt = respelled(meant, own, lambda name: _compares(name, wanted))
@@ -273,6 +298,10 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
             f"differ in parameters or arguments."
         )
     return Spelled(given, (made_up,), exact=False, shown=given, notes=(note,))
+
+
+def _history(name: str, knowledge: Knowledge) -> SymbolHistory | None:
+    return None if knowledge.releases is None else knowledge.releases.history(name, knowledge.machine)
 
 
 def _complete_first(name: str) -> tuple[bool, str]:

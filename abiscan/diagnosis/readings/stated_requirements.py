@@ -114,6 +114,8 @@ def _is_package(found: re.Match[str]) -> bool:
 def _tells_failure(found: re.Match[str]) -> bool:
     """Whether the line, or the whole of a short text, tells a failure."""
     text = found.string
+    if found[0].endswith("is not installed"):
+        return True
     return is_shown("error_line", _line_of(found)) or (is_typed(text) and is_shown("failure", text))
 
 
