@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,11 +14,18 @@ from abiscan.cli.output import outputs_of, progress, write_outputs
 from abiscan.cli.parameters import CommandGroup, select_options
 from abiscan.errors import UsageError
 from abiscan.model.platforms import other_platforms, own_key
+from abiscan.report.markdown_table import aligned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from abiscan.releases.build import Build
+
+
+# The fields of a build in JSON, in order.
+_FIELDS = (
+    *("key", "torch", "variant", "machine", "cuda", "hip", "cxx11_abi", "git_revision", "wheel", "sha256", "user"),
+)
 
 
 class _Releases(CommandGroup):
@@ -37,13 +45,32 @@ def list_releases(**given: Any) -> None:
     from pathlib import Path
 
     from abiscan.releases import open_index
-    from abiscan.report import releases_text
 
     line = CommandLine(**given)
     outputs = outputs_of(line.format, ("text", "json"))
     known = open_index(Path(index_directory()), earlier=True).for_every_system().builds()
-    builds = [{field: getattr(build, field) for field in releases_text.FIELDS} for build in known]
-    write_outputs(outputs, line, lambda form, _style: releases_text.render(builds, as_json=form == "json"))
+    builds = [{field: getattr(build, field) for field in _FIELDS} for build in known]
+    write_outputs(outputs, line, lambda form, _style: _render(builds, as_json=form == "json"))
+
+
+def _render(builds: Sequence[Mapping[str, Any]], *, as_json: bool) -> str:
+    """One line per build: version, variant, architecture, std::string ABI, GPU toolkit, index and revision.
+
+    Args:
+        builds: the `_FIELDS` of each.
+    """
+    if as_json:
+        import json
+
+        return json.dumps(builds, indent=2, ensure_ascii=False) + "\n"
+    rows = [("torch", "variant", "machine", "std::string", "CUDA/ROCm", "index", "revision")]
+    strings = {True: "new", False: "old", None: "-"}
+    for build in builds:
+        gpu = f"CUDA {build['cuda']}" if build["cuda"] else f"ROCm {build['hip']}" if build["hip"] else "-"
+        index, revision = "user" if build["user"] else "shipped", (build["git_revision"] or "-")[:12]
+        string = strings[build["cxx11_abi"]]
+        rows.append((build["torch"], build["variant"], build["machine"], string, gpu, index, revision))
+    return "".join(f"{line}\n" for line in aligned(rows))
 
 
 @releases.command()

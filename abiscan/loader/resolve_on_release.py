@@ -22,9 +22,9 @@ from abiscan.loader.resolution import (
 from abiscan.model.facts import Import
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import NeededLibrary
-from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
+from abiscan.ownership.standard_libraries import is_glibc_name
 from abiscan.ownership.torch_names import is_torch_library, plugin_backends
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.exports import TargetExports

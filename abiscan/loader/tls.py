@@ -21,8 +21,8 @@ from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.written_words import WordEffect, types_with
 from abiscan.model.imports import Owner
 from abiscan.model.loading import LoaderStop, StopKind
-from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import owner_of
+from abiscan.ownership.standard_libraries import is_glibc_name
 
 # TLS_STATIC_SURPLUS: 1664 bytes with the default tunables, in every release.
 _SURPLUS = 1664

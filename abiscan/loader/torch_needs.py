@@ -8,8 +8,8 @@ from functools import partial
 from abiscan.binary import Binary
 from abiscan.loader.resolution import gpu_libraries_among, needed_of_package
 from abiscan.model.imports import CheckedImport, Owner, Status
-from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.ownership.standard_libraries import is_glibc_name
 from abiscan.ownership.torch_names import is_torch_library, plugin_backends
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 from abiscan.releases.omission import recorded

@@ -8,13 +8,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from abiscan.file_buffer import complete, decoded
-from abiscan.macho.bind_opcodes import bound_symbols
-from abiscan.macho.chained_fixups import chained_imports
-from abiscan.macho.export_trie import ABSOLUTE, KIND, REEXPORT, THREAD_LOCAL, WEAK, read_trie
+from abiscan.macho.dyld_data import (
+    ABSOLUTE,
+    KIND,
+    REEXPORT,
+    THREAD_LOCAL,
+    WEAK,
+    DamagedTableError,
+    bound_symbols,
+    chained_imports,
+    read_trie,
+)
 from abiscan.macho.load_commands import DyldTables, dyld_tables, install_name, linked_libraries, uuid
 from abiscan.macho.macho_image import MachoImage
 from abiscan.macho.symbol_list import external_symbols
-from abiscan.macho.variable_length import DamagedTableError
 from abiscan.model.limits import MAX_IMPORTS
 from abiscan.model.macho_facts import LinkedLibrary, MachoExport, MachoImport
 

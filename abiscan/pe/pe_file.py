@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import struct
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import complete
+from abiscan.model.limits import MAX_SEGMENTS
 from abiscan.model.pe_facts import PeImport
 from abiscan.pe.export_table import ExportTable
 from abiscan.pe.import_tables import ImportedLibrary, imported_libraries, read_imports
-from abiscan.pe.pe_image import PeImage
+from abiscan.pe.pe_image import DEBUG, PeImage
 
 if TYPE_CHECKING:
     import mmap
 
     from abiscan.file_buffer import Sparse
+
+_ENTRY = struct.Struct("<IIHHIIII")
+_CODEVIEW = 2
+# "RSDS", GUID, age.
+_RSDS = struct.Struct("<4s16sI")
 
 
 class PeFile(PeImage):
@@ -51,10 +59,21 @@ class PeFile(PeImage):
     @property
     def debug_id(self) -> str | None:
         """GUID and age of the CodeView record, as symbol servers spell it, in lower-case hexadecimal digits; None
-        without a readable one."""
-        from abiscan.pe.debug_directory import read_debug_id
+        without one, or if it lies outside of the file, since no import or export depends on it."""
+        from uuid import UUID
 
-        return read_debug_id(self)
+        address, size = self.directories[DEBUG]
+        count = min(size // _ENTRY.size, MAX_SEGMENTS)
+        try:
+            table = self.at_address(address, count * _ENTRY.size, "the debug directory") if address else b""
+            for _, _, _, _, kind, length, _, offset in _ENTRY.iter_unpack(table):
+                if kind == _CODEVIEW and length >= _RSDS.size:
+                    magic, guid, age = _RSDS.unpack(self.slice(offset, _RSDS.size, "the CodeView record"))
+                    if magic == b"RSDS":
+                        return f"{UUID(bytes_le=guid).hex}{age:x}"
+        except UnreadableFile:
+            return None
+        return None
 
 
 def read_pe(data: bytes | mmap.mmap | Sparse, display: str) -> PeFile:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abiscan.rules.engine import run
 from abiscan.rules.load import load_rules, rule, rule_infos
-from abiscan.rules.locate import attach_locations, symbols_to_locate
+from abiscan.rules.make_finding import attach_locations, symbols_to_locate
 from abiscan.rules.rule import Rule
 from abiscan.rules.rule_subject import RuleSubject
 

@@ -19,7 +19,7 @@ from abiscan.model.limits import MAX_SOURCE_FILES, MAX_SOURCE_SIZE
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
-from abiscan.rules.locate import MAX_LOCATIONS
+from abiscan.rules.make_finding import MAX_LOCATIONS
 from abiscan.rules.rule import Rule
 from abiscan.source.match import SourceHit, SourceRules, match_source
 from abiscan.source.source_set import LANGUAGES, MAX_INCLUDED_SIZE, FileSet, SourceSet

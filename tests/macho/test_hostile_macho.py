@@ -10,11 +10,9 @@ import pytest
 
 from abiscan.binary.macho_binary import MachoBinary
 from abiscan.errors import UnreadableFile
-from abiscan.macho.bind_opcodes import bound_symbols
-from abiscan.macho.export_trie import read_trie
+from abiscan.macho.dyld_data import DamagedTableError, bound_symbols, read_trie
 from abiscan.macho.macho_file import read_macho
 from abiscan.macho.symbol_list import external_symbols
-from abiscan.macho.variable_length import DamagedTableError
 from abiscan.model.macho_facts import MachoImport
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from abiscan.ownership.torch_name_headers import header_of_name, names_by_header
+from abiscan.ownership.torch_headers import header_of_name, names_by_header
 from tests import torch_here
 
 

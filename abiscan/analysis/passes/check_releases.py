@@ -15,8 +15,8 @@ from abiscan.model.loading import LoaderStop
 from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.release import ReleaseVerdict
-from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.names import owner_of
+from abiscan.ownership.standard_libraries import ADDED
 from abiscan.releases import Build
 from abiscan.releases.matrix import build_matrix
 from abiscan.wheel.tags import read_declared_tags, versions_exceed

@@ -14,7 +14,7 @@ from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import is_version
 from abiscan.model.words import counted, shortened
 from abiscan.ownership.gpu_libraries import is_driver
-from abiscan.ownership.libstdcxx import ADDED
+from abiscan.ownership.standard_libraries import ADDED
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import other_version_provided, vendor_of
 

@@ -21,8 +21,8 @@ from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
 from abiscan.ownership import torch_names
-from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
+from abiscan.ownership.standard_libraries import is_glibc_name
 from abiscan.ownership.vendors import is_header_only, vendor_of_library
 
 _WORD = r"[a-z]+|\d+"

@@ -15,7 +15,7 @@ from abiscan.diagnosis.text import generated_modules
 from abiscan.model import module_name, versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
-from abiscan.ownership.torch_name_headers import header_of_name
+from abiscan.ownership.torch_headers import header_of_name
 from abiscan.ownership.vendors import vendor_of_library
 
 

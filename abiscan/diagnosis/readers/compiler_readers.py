@@ -11,7 +11,7 @@ from abiscan.diagnosis.fixes.system_packages import library_of_header
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import first_quoted, last_quoted
 from abiscan.ownership import torch_names
-from abiscan.ownership.torch_name_headers import header_of_name
+from abiscan.ownership.torch_headers import header_of_name
 from abiscan.ownership.vendors import vendor_of
 
 VALUES: Final = ("name", "former", "library", "product", "half", "header", "of_release")

@@ -9,7 +9,7 @@ from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.text import message_paths
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.name_tokens import last_quoted
-from abiscan.ownership.glibc import is_glibc_name
+from abiscan.ownership.standard_libraries import is_glibc_name
 
 # glibc 2.38 added the C23 conversions; the table of its names is from 2.36.
 _SINCE_2_38: Final = "__isoc23_"

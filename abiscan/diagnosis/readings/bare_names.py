@@ -43,7 +43,9 @@ _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
 # A word that is in no language: with upper-case letters or underscores inside. It is a symbol if an error is near.
 # cudaMallocAsync is the name of an allocator, which programs print.
-_PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?!cudaMallocAsync\b)(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])", re.ASCII)
+_PROGRAM_WORD = re.compile(
+    r"(?<![\w./:-])(?!cudaMallocAsync\b)(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])", re.ASCII
+)
 # A compiler error is about names in the source.
 _OF_COMPILER = re.compile(r"(?::\d{1,7}|\(\d{1,7}(?:,\d{1,5})?\)) ?: (?:fatal )?error\b")
 _SHARED_OBJECT = re.compile(r"[\w./+-]{1,256}\.(?:so|pyd|dylib)(?![\w.])", re.ASCII)

@@ -1,8 +1,22 @@
-"""Functions of libstdc++ that headers of newer GCCs call and older systems do not have."""
+"""Symbols of the C library, which every process loads, and functions of libstdc++ that older systems do not have."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+
+from abiscan.data import read_compressed
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset(read_compressed("glibc_names.txt.gz").splitlines()[1:])
+
+
+def is_glibc_name(name: str) -> bool:
+    """Whether glibc 2.36 exports a name, in any version (`tools/build_glibc_names.py` made the table)."""
+    return name in _names()
+
 
 ADDED: Mapping[str, str] = {
     "_ZSt28__throw_bad_array_new_lengthv": "GLIBCXX_3.4.29",
