@@ -153,11 +153,16 @@ def _label_findings(record: FileRecord) -> Iterator[Finding]:
     gpu, version = record.target.declared.gpu, record.artifact.group.facts.version or ""
     if gpu is None and "+" not in version:
         return
-    from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
+    from abiscan.rules.computed.contradicted_labels import find_contradictions
 
-    toolkit = find_toolkit(record.facts.needed)
-    subject = LabelSubject(record.module, gpu, version, toolkit, record.provenance.cxx11_abi)
-    yield from find_contradictions(rule("label-contradicted"), subject)
+    yield from find_contradictions(
+        rule("label-contradicted"),
+        record.module,
+        gpu,
+        version,
+        toolkit=find_toolkit(record.facts.needed),
+        cxx11_abi=record.provenance.cxx11_abi,
+    )
 
 
 def _loader_findings(record: FileRecord) -> Iterator[Finding]:
@@ -166,23 +171,23 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
         return
     if record.loader.torch_fails and not record.concerns_torch:
         return  # it may be loaded without torch
-    from abiscan.rules.computed.loader_refuses import RefusalSubject, find_refusal
+    from abiscan.rules.computed.loader_refuses import find_refusal
 
     # Needed libraries in the directory of the file, whether or not the loader searches there.
     place = posixpath.dirname(record.artifact.disk_path or record.artifact.package_path)
     beside = tuple(n.soname for n in record.needed if n.found is not None and posixpath.dirname(n.found) == place)
-    subject = RefusalSubject(
+    yield from find_refusal(
+        rule("loader-refuses"),
         record.module,
         record.loader,
         record.absent.all,
-        path=record.load_path,
+        record.load_path,
         alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
         beside=beside,
         torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
         index=_index_of_torch(record) if record.loader.torch_fails else None,
         from_source=record.loader.torch_fails and record.context.knowledge(record.facts.machine).target_from_source,
     )
-    yield from find_refusal(rule("loader-refuses"), subject)
 
 
 def _index_of_torch(record: FileRecord) -> str | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from abiscan.model.finding import Finding
 from abiscan.ownership.gpu_libraries import Toolkit
 from abiscan.rules.make_finding import make_finding
@@ -17,36 +15,27 @@ from abiscan.target.declared import DeclaredGpu
 _STRING = re.compile(r"cxx11abi(true|false)", re.IGNORECASE)
 
 
-class LabelSubject(Struct, frozen=True):
-    """The labels of a file, and facts from its contents.
+def find_contradictions(
+    rule: Rule, module: str, gpu: DeclaredGpu | None, version: str, *, toolkit: Toolkit | None, cxx11_abi: bool | None
+) -> Iterator[Finding]:
+    """One finding for each label that the file contradicts.
 
-    Attributes:
-        module: its module key.
+    Args:
+        module: the module key of the file.
         gpu: CUDA or ROCm according to path, version or package.
         version: of its distribution, with the label.
         toolkit: detected from its needed libraries.
         cxx11_abi: whether it calls torch functions with the C++11 std::string; None if unknown.
     """
-
-    module: str
-    gpu: DeclaredGpu | None
-    version: str
-    toolkit: Toolkit | None
-    cxx11_abi: bool | None
-
-
-def find_contradictions(rule: Rule, subject: LabelSubject) -> Iterator[Finding]:
-    """One finding for each label that the file contradicts."""
-    gpu, toolkit = subject.gpu, subject.toolkit
     if gpu is not None and toolkit is not None:
         versions = {toolkit.kind: toolkit.version}
         if not gpu.admits(versions.get("CUDA"), versions.get("ROCm")):
             needed = f"{toolkit.soname} ({toolkit.kind} {toolkit.version})"
             detail = f"{gpu.detected_from} declares {gpu.text}, but the file needs {needed}"
-            yield make_finding(rule, {"detail": detail}, (subject.module, "gpu"))
-    label = _STRING.search(subject.version.partition("+")[2])
-    if label is None or subject.cxx11_abi in (None, label[1].lower() == "true"):
+            yield make_finding(rule, {"detail": detail}, (module, "gpu"))
+    label = _STRING.search(version.partition("+")[2])
+    if label is None or cxx11_abi in (None, label[1].lower() == "true"):
         return
-    used = "new" if subject.cxx11_abi else "old"
-    detail = f"version {subject.version} declares {label[0]}, but the file uses the {used} std::string ABI"
-    yield make_finding(rule, {"detail": detail}, (subject.module, "std::string"))
+    used = "new" if cxx11_abi else "old"
+    detail = f"version {version} declares {label[0]}, but the file uses the {used} std::string ABI"
+    yield make_finding(rule, {"detail": detail}, (module, "std::string"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Severity
@@ -46,10 +45,22 @@ _FILE_DEFECTS = frozenset(
 )
 
 
-class RefusalSubject(Struct, frozen=True):
-    """A file, and what the loader does with it.
+def find_refusal(
+    rule: Rule,
+    module: str,
+    prediction: LoaderPrediction,
+    absent: Collection[str],
+    path: str,
+    *,
+    alone: bool,
+    beside: Collection[str] = (),
+    torch: str = "torch",
+    index: str | None = None,
+    from_source: bool = False,
+) -> Iterator[Finding]:
+    """One finding if the loader rejects the file, unless only a GPU driver is missing.
 
-    Attributes:
+    Args:
         module: the module key of the file.
         absent: sonames of all libraries that were not found, including those after the first error.
         path: as passed to dlopen.
@@ -59,21 +70,6 @@ class RefusalSubject(Struct, frozen=True):
         index: the index of its variant; pip would install another one from the default index.
         from_source: whether it is built from source.
     """
-
-    module: str
-    prediction: LoaderPrediction
-    absent: Collection[str]
-    path: str
-    alone: bool
-    beside: Collection[str] = ()
-    torch: str = "torch"
-    index: str | None = None
-    from_source: bool = False
-
-
-def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
-    """One finding if the loader rejects the file, unless only a GPU driver is missing."""
-    prediction, absent, alone = subject.prediction, subject.absent, subject.alone
     stop = prediction.stop
     if prediction.outcome is not LoaderOutcome.FAILS:
         return
@@ -89,19 +85,19 @@ def find_refusal(rule: Rule, subject: RefusalSubject) -> Iterator[Finding]:
         elif in_package:
             detail = f"{others[0]}: cannot open shared object file (needed by {stop.object})"
     # A damaged file fails on every machine.
-    damaged = stop is not None and stop.kind in _FILE_DEFECTS and stop.object == subject.path
+    damaged = stop is not None and stop.kind in _FILE_DEFECTS and stop.object == path
     severity = rule.severity if alone or damaged else Severity.WARNING
-    fix = _DAMAGED.format(object=subject.path)
+    fix = _DAMAGED.format(object=path)
     if prediction.torch_fails:
         strangers = prediction.strangers
-        again = _SOURCE_BUILD_FAILS if subject.from_source else _TORCH_FAILS
+        again = _SOURCE_BUILD_FAILS if from_source else _TORCH_FAILS
         template = _STRANGER if strangers else again if stop is None else _OF_TORCH.get(stop.kind, again)
         known = {} if stop is None else {"object": stop.object, "version": stop.version, "module": stop.detail}
-        index = f" --index-url {subject.index}" if subject.index else ""
-        fix = template.format(torch=subject.torch, index=index, stranger=next(iter(strangers), ""), **known)
+        option = f" --index-url {index}" if index else ""
+        fix = template.format(torch=torch, index=option, stranger=next(iter(strangers), ""), **known)
     elif stop is not None:
-        is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in subject.beside
+        is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)
         fix = template.format(object=stop.object, version=stop.version)
-    fields, identity = {"detail": detail, "target": fix}, (subject.module, "" if stop is None else stop.kind)
+    fields, identity = {"detail": detail, "target": fix}, (module, "" if stop is None else stop.kind)
     yield replace(make_finding(rule, fields, identity), severity=severity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.rules import rule
-from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
+from abiscan.rules.computed.contradicted_labels import find_contradictions
 from abiscan.target.declared import declared_by
 from abiscan.wheel.container_facts import ContainerFacts, ContainerKind
 from tests.tables import table_rows
@@ -14,5 +14,6 @@ from tests.tables import table_rows
 def test_labels_that_contradict_the_file(version: str, place: str, needed: str, new: bool | None, hits: int) -> None:
     container = ContainerFacts("x.whl", ContainerKind.WHEEL, name="x", version=version)
     gpu = declared_by(container, place, "x86_64").gpu
-    subject = LabelSubject("x", gpu, version, find_toolkit([needed]), new)
-    assert len(list(find_contradictions(rule("label-contradicted"), subject))) == hits
+    toolkit = find_toolkit([needed])
+    found = find_contradictions(rule("label-contradicted"), "x", gpu, version, toolkit=toolkit, cxx11_abi=new)
+    assert len(list(found)) == hits

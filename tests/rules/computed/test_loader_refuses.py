@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 from abiscan.rules import rule
-from abiscan.rules.computed.loader_refuses import RefusalSubject, find_refusal
+from abiscan.rules.computed.loader_refuses import find_refusal
 
 
 @pytest.mark.parametrize(("beside", "lies_there"), [(("liba.so",), True), (("libb.so",), False), ((), False)])
@@ -15,7 +14,7 @@ def test_a_library_in_the_directory_of_the_file_needs_no_install(beside: tuple[s
     stop = LoaderStop(StopKind.LIBRARY_NOT_FOUND, "liba.so")
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop)
     (finding,) = find_refusal(
-        rule("loader-refuses"), RefusalSubject("m", prediction, ("liba.so",), "/x/m.so", alone=True, beside=beside)
+        rule("loader-refuses"), "m", prediction, ("liba.so",), "/x/m.so", alone=True, beside=beside
     )
     assert "liba.so" in finding.message
     assert ("liba.so is next to the file" in finding.fix) is lies_there
@@ -27,7 +26,7 @@ def test_a_library_in_the_directory_of_the_file_needs_no_install(beside: tuple[s
 def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(kind: StopKind) -> None:
     stop = LoaderStop(kind, "liba.so", version="V_1")
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop)
-    (finding,) = find_refusal(rule("loader-refuses"), RefusalSubject("m", prediction, (), "/x/m.so", alone=True))
+    (finding,) = find_refusal(rule("loader-refuses"), "m", prediction, (), "/x/m.so", alone=True)
     of_the_machine = {"library-not-found", "version-not-found", "undefined-symbol", "isa-level"}
     assert ("--torch" in finding.fix) is (kind in of_the_machine)
     assert "{" not in finding.fix
@@ -53,9 +52,22 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
 )
 def test_what_a_torch_that_cannot_be_imported_needs(stop: LoaderStop, strangers: tuple[str, ...], fix: str) -> None:
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop, torch_fails=True, strangers=strangers)
-    subject = RefusalSubject("m", prediction, (), "/x/m.so", alone=True, torch="torch==2.8.0", index="I")
-    (finding,) = find_refusal(rule("loader-refuses"), subject)
-    assert fix in finding.fix
-    (finding,) = find_refusal(rule("loader-refuses"), replace(subject, from_source=True))
-    assert finding.fix.startswith("Build torch again") or fix in finding.fix
-    assert "--force-reinstall" not in finding.fix
+
+    def fix_for(*, from_source: bool) -> str:
+        (finding,) = find_refusal(
+            rule("loader-refuses"),
+            "m",
+            prediction,
+            (),
+            "/x/m.so",
+            alone=True,
+            torch="torch==2.8.0",
+            index="I",
+            from_source=from_source,
+        )
+        return finding.fix
+
+    assert fix in fix_for(from_source=False)
+    of_source_build = fix_for(from_source=True)
+    assert of_source_build.startswith("Build torch again") or fix in of_source_build
+    assert "--force-reinstall" not in of_source_build
