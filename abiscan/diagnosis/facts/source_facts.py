@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import posixpath
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis.catalogue.named_functions import Values
-from abiscan.diagnosis.fixes import torch_fixes, wheel_rows
+from abiscan.diagnosis.fixes import torch_commands, torch_fixes, wheel_rows
 from abiscan.diagnosis.fixes.cuda_library_fixes import release_evidence
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.system_packages import install_headers, library_of_cmake, library_of_header
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text import generated_modules
+from abiscan.diagnosis.text.gpu_vendors import AMD
 from abiscan.model import module_name, versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
@@ -143,8 +146,11 @@ def declared_by_target(values: Values, missing: MissingName) -> str | None:
 
 
 def declaring_torch(values: Values, missing: MissingName) -> str | None:
-    """The command that installs one of these releases."""
+    """The command that installs one of these releases; for a name of HIP a build for ROCm."""
     ranges = _declaring(values)
+    if "HIP" in values.get("name", "") and declared_side(values, missing) == "newest":
+        log = replace(missing.log, gpu=AMD)
+        return torch_commands.torch_with_hip(missing.with_knowledge(log=log, target=None))
     return torch_fixes.install_torch(missing, ranges) if ranges else None
 
 
