@@ -172,6 +172,9 @@ def _cxx(missing: MissingName, wanted: str, gcc: str) -> Candidates:
     major = (int(gcc.partition(".")[0]),) if may_upgrade else ()
     of_distribution = _is_of_system(missing.reference.library)  # NixOS has no such folders
     upgrade = next((text for first, text in _GCC_OF if first >= major), "") if may_upgrade else ""
+    if missing.file.path.startswith(_OF_HOST):
+        yield from row_causes("libstdcxx-of-container", missing, commands={"gcc": gcc}, wanted=wanted)
+        return
     yield from row_causes(
         "libstdcxx-too-old",
         missing,
