@@ -87,7 +87,10 @@ def by_label(missing: MissingName) -> Candidates:
         f"{missing.target_label}.",
     )
     project = safe(extension, "the extension")
+    package = package_commands.find_package(missing, extension)
     fix = f"Install the build of {project} for torch {versions.minor(target.version)}, or torch {wanted}."
+    if package is not None:
+        fix = "\n".join((*package_commands.install(package, missing), f"or torch {wanted}, which it is built for"))
     cause = CauseId.BUILT_FOR_NEWER_TORCH if newer else CauseId.BUILT_FOR_OLDER_TORCH
     yield Candidate(cause, 0.9, evidence, fix)
 

@@ -12,7 +12,7 @@ from abiscan.data import read_table
 # A word of a command that names a release, and the options that such a program does not need.
 _RELEASE: Final = r"(?:\"[A-Za-z][^\"\s$|]{1,64}\"|[A-Za-z][\w.-]{0,64}(?:\[[\w,-]{1,64}\])?==[\w.+*]{1,32})"
 _OF_RELEASES: Final = (
-    r"(?<![\w.-])pip install (?:(?:-U|--upgrade|--force-reinstall) ){0,2}"
+    r"(?<![\w.-])(?:python3? -m )?pip install (?:(?:-U|--upgrade|--force-reinstall) ){0,2}"
     rf"(?P<names>{_RELEASE}(?: {_RELEASE}){{0,4}})"
     r"(?: --index-url (?P<index>https://download\.pytorch\.org/whl/(?P<variant>[\w.]{1,16})))?(?=$|  #|,| &&)"
 )
