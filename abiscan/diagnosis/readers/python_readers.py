@@ -249,8 +249,8 @@ def module_file(_hit: Hit, values: Values) -> Values | None:
     return {} if compiled or is_file_of_package(name) else None
 
 
-# In the names of compiled modules only.
-_OF_COMPILED = re.compile(r"_(?:cuda|cpp|ext|C)(?![A-Za-z0-9])")
+# In the names of compiled modules only, or of the catalogue's packages.
+_OF_COMPILED = re.compile(r"_(?:cuda|cpp|ext|C|sampler|kernels?|backend)(?![A-Za-z0-9])")
 
 
 def function_of_package(_hit: Hit, values: Values) -> Values | None:
