@@ -37,6 +37,7 @@ class Reference(Struct, frozen=True):
         demangled: the text has its readable form, which does not show the mangling.
         bare: a name without a message: nothing shows that a loader or linker looked for it.
         by_compiler: in the message of a compiler that stopped a build.
+        by_python: Python reported it, which loads libraries only: the file is no program, whatever its name.
         unfound: libraries that `ldd` did not find when the symbol was missing.
     """
 
@@ -54,6 +55,7 @@ class Reference(Struct, frozen=True):
     demangled: bool = False
     bare: bool = False
     by_compiler: bool = False
+    by_python: bool = False
     unfound: tuple[str, ...] = ()
 
 

@@ -105,8 +105,10 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _is_linked_program(missing: MissingName) -> bool:
-    """Whether a loader reported it for a program, whose link ends only if each symbol is found."""
-    return missing.file.is_program and missing.file.facts is None and not missing.reference.link_time
+    """Whether a loader reported it for the path of a program: a link of one ends only if each symbol is found."""
+    reference, file = missing.reference, missing.file
+    is_program = file.is_program and "/" in file.path and not reference.by_python
+    return is_program and file.facts is None and not reference.link_time
 
 
 def _linked_program(missing: MissingName) -> Candidates:

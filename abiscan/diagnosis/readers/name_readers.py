@@ -28,6 +28,7 @@ _RELEASE = re.compile(r"[A-Za-z]{1,64}[ =-]{0,3}\d{1,4}(?:\.\d{1,8}){1,3}(?![\w.
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 # glibc: `PROGRAM: symbol lookup error: FILE: `; the file is the program itself, which has no suffix of a library.
 _OF_PROGRAM = re.compile(r"symbol lookup error: {0,4}(\.{0,2}/[^\s:'\"]{1,4096}): {0,4}$")
+_OF_PYTHON = re.compile(r"(?:Import|OS)Error: [^:\n]{0,4096}: {0,4}$")
 _REFERENCED_BY = re.compile(r">>> referenced by ([^\n :]{1,4096})(?::(\d{1,7})(?= |\n|$))?")
 
 
@@ -65,7 +66,12 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
     wrapped = path_before(broken) if broken.endswith(":") else None
     program = _OF_PROGRAM.search(hit.before)
     needed_by = path_before(before) or wrapped or file_in_parentheses(rest) or (program and program[1]) or ""
-    return {**found, "needed_by": needed_by, "before_torch": "yes" if _is_before_torch(hit, needed_by) else ""}
+    return {
+        **found,
+        "needed_by": needed_by,
+        "by_python": "yes" if _OF_PYTHON.search(before) else "",
+        "before_torch": "yes" if _is_before_torch(hit, needed_by) else "",
+    }
 
 
 def symbol_behind(hit: Hit, _values: Values) -> Values | None:

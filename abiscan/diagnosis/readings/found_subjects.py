@@ -51,6 +51,7 @@ class SymbolSubject(FoundSubject, frozen=True, kw_only=True):
         macos: reported by a loader or linker of macOS.
         msvc: in the readable form of MSVC tools.
         cut_off: dots follow the name, so it is only the beginning.
+        by_python: an exception of Python has the message.
         before_torch: a prompt shows that the file was imported without torch before it.
     """
 
@@ -59,6 +60,7 @@ class SymbolSubject(FoundSubject, frozen=True, kw_only=True):
     macos: bool = False
     msvc: bool = False
     cut_off: bool = False
+    by_python: bool = False
     before_torch: bool = False
 
     kind: ClassVar[SubjectKind] = SubjectKind.SYMBOL

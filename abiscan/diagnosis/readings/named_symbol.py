@@ -50,6 +50,7 @@ def named_symbol(found: SymbolSubject, question: Question) -> NamedSymbol | None
         # Only linkers print names of import libraries.
         link_time=found.by_linker or found.text.startswith("__imp_"),
         before_torch=found.before_torch,
+        by_python=found.by_python,
         demangled=spelled.exact and classify(found.text.strip("'\"` ")) is NameKind.C,
         bare=found.message is None and not file.path,
         unfound=question.unfound if file.path else (),
