@@ -25,6 +25,8 @@ _LINKED_BINARY = "__cudaRegisterLinkedBinary"
 _OF_MKL = "iJIT_"
 # Of torch's libraries for ROCm: libtorch_hip.so, libc10_hip.so.
 _OF_HIP = "_hip."
+# Adapters of the SYCL runtime.
+_OF_LEVEL_ZERO = ("libur_adapter_level_zero", "libpi_level_zero")
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -57,6 +59,14 @@ def causes(missing: MissingName) -> Candidates:
     if vendor.library == "nccl" and missing.file.facts is None and _OF_HIP in missing.file.base_name:
         file, path = missing.file.base_name, missing.file.path
         yield from row_causes("rccl-lacks-symbol", missing, symbol=missing.name, file=file, path=path)
+    elif (
+        vendor.library == "ze_loader"
+        and missing.file.facts is None
+        and missing.file.base_name.startswith(_OF_LEVEL_ZERO)
+    ):
+        yield from row_causes(
+            "level-zero-loader-lacks-symbol", missing, symbol=missing.name, file=missing.file.base_name
+        )
     elif missing.reference.version is None and is_installed_in_link(missing):
         yield from _not_linked(missing, vendor, 0.5)
     elif vendor.cuda:
