@@ -45,14 +45,13 @@ def other_capability(values: Values, missing: MissingName) -> str | None:
 
 
 def torch_for_named_gpu(values: Values, missing: MissingName) -> str | None:
-    """The command that installs a torch with code for that GPU, if the target has none or no CUDA is known; if the
-    target is unknown, the build of the value `torch` on the package index."""
+    """The command that installs a torch with code for that GPU, if the target has none; if it is unknown, the build of
+    the value `torch` on the package index."""
     gpu = {"gpu": f"sm_{missing.log.capability.replace('.', '')}"}
     there = missing
     if missing.target is None and (builds := [*missing.knowledge.released_builds(values.get("torch", ""))]):
         there = missing.with_knowledge(target=builds[0])
-    is_unknown = not (there.target_cuda or there.log.variant)
-    return torch_for_gpu(gpu, missing) if is_unknown or torch_lacks_gpu(gpu, there) else None
+    return torch_for_gpu(gpu, missing) if torch_lacks_gpu(gpu, there) else None
 
 
 def gpu_digits(values: Values, missing: MissingName) -> str | None:
