@@ -14,6 +14,7 @@ from abiscan.diagnosis.fixes.wheel_rows import cuda_release
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.releases import companions
+from abiscan.releases.pythons import with_wheels
 
 _OLDEST_ON_INDEX: Final = (1,)
 _FIRST_FOR_WINDOWS: Final = (1, 7)
@@ -59,9 +60,21 @@ def _is_before(values: Values) -> bool:
     return first is not None and torch is not None and _FIRST_FOR_WINDOWS <= torch < first
 
 
+def python_without_wheels(values: Values, missing: MissingName) -> str | None:
+    """What shows that the Python is why pip lists no release of torch: it is not one of those with wheels of the value
+    `torch`, or only what the package index has for every Python is listed (value `sources_offered`)."""
+    here, known = missing.loading_python, with_wheels(values.get("torch", ""))
+    if here is not None and known and here not in known:
+        return f"torch {values['torch']} has no wheel for CPython {here}."
+    if values.get("sources_offered"):
+        return "pip found no wheel of any release of torch for this Python and platform."
+    return None
+
+
 def unknown_index(values: Values, _missing: MissingName) -> str | None:
-    """The value `index_label`, of the index that pip asks, if PyTorch has no such index."""
-    label = values.get("index_label", "")
+    """The value `index_label`, of the index that pip asks, or the value `label` of the requirement, if PyTorch has no
+    such index."""
+    label = values.get("index_label") or values.get("label", "")
     return label if torch_commands.is_of_no_release(label) else None
 
 

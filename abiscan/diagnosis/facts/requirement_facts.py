@@ -74,12 +74,21 @@ def required_python(values: Values, _missing: MissingName) -> str | None:
 
 def required_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the newest torch in the range, from the index of its variant."""
-    known = within(_wanted(values), missing.known_versions)
+    wanted = _wanted(values)
+    if (built_for := values.get("torch_of_that", "")) and outside(wanted, built_for) == "":
+        wanted = f"=={built_for}"
+    known = within(wanted, missing.known_versions)
     if missing.loading_python is not None:
         known = installable(known, missing.loading_python)
     command = torch_commands.install_torch(known[-1], missing) if known and missing.target is not None else None
-    wanted = _wanted(values)
     return command or (f'pip install "torch{wanted}"' if wanted else None)
+
+
+def lost_its_torch(values: Values, _missing: MissingName) -> bool:
+    """Whether a package other than `project`, with builds for one torch, was installed for a torch in the range."""
+    built_for = values.get("torch_of_that", "")
+    is_other = values.get("package_of_torch") != values.get("project")
+    return bool(built_for) and is_other and outside(_wanted(values), built_for) == ""
 
 
 def required_torch_release(values: Values, missing: MissingName) -> str | None:
