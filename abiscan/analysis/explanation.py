@@ -148,7 +148,7 @@ def _with_python_note(subject: Subject, python: PythonVersion) -> Subject:
 
 
 def _listed_imports(text: str, options: ScanOptions) -> Subject | None:
-    from abiscan.analysis.named_file_scan import explain_imports, imports_in
+    from abiscan.analysis.import_listing import explain_imports, imports_in
 
     return explain_imports(text, AnalysisContext(options).index) if imports_in(text) else None
 

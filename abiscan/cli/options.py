@@ -144,7 +144,7 @@ def driver_of(line: CommandLine) -> TargetPart | None:
     from abiscan.model.target import TargetPart, TargetSource
 
     if named == "here":
-        from abiscan.environment.gpus_here import LIBRARY, driver_here
+        from abiscan.environment.driver_here import LIBRARY, driver_here
         from abiscan.loader import Loader, LoaderSettings
 
         library = Loader(LoaderSettings.of(os.environ, os.getcwd()), environment_of(None)).find(LIBRARY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from abiscan.compare.scope_compatibility import gpus_of
+from abiscan.compare.gpus import gpus_of
 from abiscan.model.cause import Confidence
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, Effect

@@ -25,10 +25,9 @@ from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
-from abiscan.loader.lookup import Scope, check_versions
+from abiscan.loader.lookup import Scope
 from abiscan.loader.opened_files import Files, Opened
-from abiscan.loader.ordering import sort_by_dependency
-from abiscan.loader.relocate import Lookup, bind, find_lookups, first_missing
+from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import LoaderSettings, Search, resolve_origin, searched_folders
 from abiscan.loader.tls import StaticTls
 from abiscan.model.loading import TORCH_FAILS, LoaderStop, StopKind
@@ -225,6 +224,8 @@ class ProcessBuilder:
             self._load_global_dependencies(process, torch)
         closure = self._dlopen(process, torch.extension)
         if self._is_checked:
+            from abiscan.loader.mixed_torches import check_imported
+
             is_mixed = bool(self._replacements(process, torch))
             check_imported(process.namespace, process.started, self.linker, closure, bind_all=is_mixed)
 
@@ -375,30 +376,3 @@ def build_process(
         return None
     linker = read_linker(executable, settings.files)
     return None if linker is None else ProcessBuilder(settings, environment, executable, linker, torch)
-
-
-def check_imported(
-    namespace: Namespace, started: int, linker: RuntimeLinker, closure: Closure, *, bind_all: bool
-) -> None:
-    """Check what `import torch` has opened, as far as other libraries can make it fail.
-
-    Args:
-        started: number of objects before main.
-        closure: of torch's extension module.
-        bind_all: whether to resolve the symbols, too: libraries of torch itself were replaced.
-
-    Raises:
-        LoadFailure: a library lacks a version or a symbol.
-    """
-    for item in closure.maps:
-        check_versions(item, namespace, closure.maps, knows_relr=linker.at_least(2, 36))
-    if not bind_all:
-        return
-    in_process = frozenset(namespace.scope)
-    loaded, search_list = Scope(namespace.scope), Scope(m for m in closure.maps if m not in in_process)
-    new = [item for item in closure.maps if item.index >= started]
-    for item in reversed(sort_by_dependency(new, original=not linker.at_least(2, 36))):
-        lookups = find_lookups(item)
-        stop = first_missing(item, lookups, bind(item, lookups, loaded, search_list))
-        if stop is not None:
-            raise LoadFailure(stop)

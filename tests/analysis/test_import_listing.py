@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.analysis.explanation import explain_text
-from abiscan.analysis.named_file_scan import imports_in
+from abiscan.analysis.import_listing import imports_in
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 

@@ -330,6 +330,15 @@ def _paths_are_there(_case: Case, fields: Fields) -> bool:
     return all(os.path.exists(path) for path in fields["paths"].split(", "))
 
 
+def _revision(case: Case) -> str | None:
+    return next((b.git_revision for b in case.builds if b.torch == case.torch and b.git_revision), None)
+
+
+def _target_revision(case: Case) -> str:
+    target = case.report.torch_build
+    return (target.git_revision or "") if target is not None else ""
+
+
 def _pythons(text: str) -> set[str]:
     known = [str(version) for version in known_versions()]
     parts = text.split(", not ")
@@ -394,10 +403,15 @@ def _exports_neither(case: Case, _fields: Fields) -> bool:
     return not case.has(case.name)
 
 
+def _another_build(case: Case, _fields: Fields) -> bool:
+    return case.torch in case.exported_in(case.name) and not case.has(case.name)
+
+
 # --- the table ------------------------------------------------------------------------------------------------------
 
 # What would show a sentence that no fixture shows; in CI an installed CPU build shows those of CPU_BUILD.
 CPU_BUILD = "an installed CPU build"
+_NO_RELEASE = "a torch that is no release of the index"
 _PUBLISHED_WHEEL = "a published wheel, of the corpus"
 _CUDA_HERE = "CUDA's libraries on this machine"
 _SYSTEM_AGE = "a system of a certain age"
@@ -434,6 +448,37 @@ SENTENCES = (
         "torch.",
         _nothing_alike,
     ),
+    Sentence(
+        "{label} has that version but does not export it: it is a different build (source, conda, NGC, another "
+        "variant).",
+        _another_build,
+        needs=_NO_RELEASE,
+    ),
+    Sentence(
+        "{label} is a source build or nightly, not a release: its exports may differ from every release.",
+        lambda c, _: c.build is None,
+        needs=_NO_RELEASE,
+    ),
+    Sentence(
+        "Against it: {label} is a nightly before {release} and may already export the symbol.",
+        lambda c, f: _order(c.torch)[:3] == _order(f["release"])[:3] and _order(c.torch) < _order(f["release"]),
+        needs=_NO_RELEASE,
+    ),
+    Sentence(
+        "Against it: its git revision {revision} is that of the release.",
+        lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) == _target_revision(c),
+        needs=_NO_RELEASE,
+    ),
+    Sentence(
+        "Its git revision {revision} is not that of the release ({released}).",
+        lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) != _target_revision(c),
+        needs=_NO_RELEASE,
+    ),
+    Sentence(
+        "More than one torch is installed: {paths}.",
+        lambda c, f: c.installed and "," in f["paths"] and _paths_are_there(c, f),
+        needs=_NO_RELEASE,
+    ),
     # Other forms of the name.
     Sentence(
         "{where} exports {qualified} with another signature: {form}; expected: {shown}.",
@@ -448,6 +493,11 @@ SENTENCES = (
     Sentence(
         "{label} is built with {theirs} and exports no torch symbol with the other std::string.",
         lambda c, f: _target_string(c, f["theirs"]) and not c.has(c.name),
+    ),
+    Sentence(
+        "Release builds of torch {torch} export this symbol; this build may not.",
+        lambda c, _: c.torch in c.exported_in(c.name),
+        needs=_NO_RELEASE,
     ),
     Sentence("{shown} uses {mine}.", lambda c, f: _string_of(c.name) in f["mine"]),
     Sentence(
@@ -503,6 +553,11 @@ SENTENCES = (
     Sentence(
         "Since torch 2.7, libtorch_python exports only symbols that are marked TORCH_PYTHON_API.",
         lambda c, _: _order(c.torch) >= _order("2.7.0.dev0") and not c.has(c.name),
+    ),
+    Sentence(
+        "{torch} is a nightly: symbols were marked one by one, some of them later.",
+        lambda c, _: not versions.is_release(c.torch),
+        needs=_NO_RELEASE,
     ),
     # C shims.
     Sentence(
@@ -562,6 +617,12 @@ SENTENCES = (
     ),
     # Libraries that the file does not need.
     Sentence("{label} exports {shown} in {library}.", _in_target),
+    Sentence("{shown} is exported in {library} by torch {ranges}.", _newest_exporter, needs=_NO_RELEASE),
+    Sentence(
+        "{shown} is exported in {library}.",
+        lambda c, f: c.bound is not None and f["library"] == c.bound.provider,
+        needs=_NO_RELEASE,
+    ),
     Sentence("The file does not list {library} as needed: {needed}.", _not_needed),
     Sentence(
         "Against it: the file does not list {library} as needed: loading it first does not add it to the file's scope.",

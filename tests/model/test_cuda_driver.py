@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.environment.gpus_here import driver_here
+from abiscan.environment.driver_here import driver_here
 from abiscan.model.cuda_driver import branch_for_ptx, branch_for_runtime, compiles, driver_branch, toolkit_of_ptx
 
 
