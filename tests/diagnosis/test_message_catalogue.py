@@ -6,7 +6,6 @@ import ast
 import functools
 import gc
 import re
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from abiscan.diagnosis.templates.templates import PLACE, parse_condition
 from abiscan.diagnosis.text.message_text import Hit
 from abiscan.diagnosis.text.possible_words import PIECE
 from tests.diagnosis.explained import explain
+from tests.processor_time import is_at_most, seconds_of
 from tests.tables import sampled, table_rows
 from tools.message_data import FOLDER, catalogue, checked_rows, code_causes
 from tools.read_catalogue import InvalidMessage, read_catalogue
@@ -117,15 +117,13 @@ def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
         text = f"{padding}{anchor}{padding}"
         hit = Hit.of(text, len(padding), anchor)
         # One of three: a collection of garbage after thousands of tests takes longer than a match.
-        assert any(_seconds(hit, stored) < 0.1 for _ in range(3)), filler
+        assert any(is_at_most(seconds_of(_match, hit, stored), 0.1) for _ in range(3)), filler
 
 
-def _seconds(hit: Hit, message: Message) -> float:
-    started = time.process_time()
+def _match(hit: Hit, message: Message) -> None:
     for row, quote, values in match_messages(hit, (message,)):
         if row.answer is not None:
             found_message(hit, row, quote, values)
-    return time.process_time() - started
 
 
 @pytest.mark.slow
@@ -137,14 +135,12 @@ def test_one_time_for_twice_the_text() -> None:
         # A collection of garbage takes the longer the more tests ran before.
         gc.collect()
         gc.disable()
-        started = time.process_time()
-        read_text(text)
-        taken = time.process_time() - started
+        taken = seconds_of(read_text, text)
         gc.enable()
         return taken
 
     # Another text each time: what is known of a text is kept. One of two: other processes take time, too.
-    assert any(seconds(f"{each}\n{once * 2}") <= 2.5 * seconds(f"{each}\n{once}") + 0.1 for each in range(2))
+    assert any(is_at_most(seconds(f"{each}\n{once * 2}") - 2.5 * seconds(f"{each}\n{once}"), 0.1) for each in range(2))
 
 
 def test_the_table_is_made_of_the_files() -> None:

@@ -1,8 +1,8 @@
 """`python -m tests.fuzz`: mutated inputs in many processes; findings as lines of JSON.
 
-A finding is an exception that is not meant for users, more than 2 s of processor time, more than 512 MiB more memory
-than at the start, a dead process, or (differential) a result that differs from the loader's. Exit status 1 if there is
-one, except for differential ones that accept nothing wrong.
+A finding is an exception that is not meant for users, more than 2 s of processor time of a usual machine
+(`tests/processor_time.py`), more than 512 MiB more memory than at the start, a dead process, or (differential) a result
+that differs from the loader's. Exit status 1 if there is one, except for differential ones that accept nothing wrong.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.fuzz.kinds import KINDS
+from tests.processor_time import slowness
 
 DIFFERENTIAL = "differential"
 SECONDS_PER_INPUT = 2.0
@@ -145,7 +146,11 @@ def _work(job: int, first: int, plan: _Plan) -> None:
     tempfile.tempdir = tempfile.mkdtemp(prefix=f"job{job}-")
 
     def over(_number: int, _frame: object) -> None:
-        raise _Hang
+        taken = time.process_time() - started
+        left = SECONDS_PER_INPUT * slowness() - taken
+        if left <= 0:
+            raise _Hang
+        signal.setitimer(signal.ITIMER_PROF, left)
 
     signal.signal(signal.SIGPROF, over)
     makers = {kind: _maker(kind, args.seeds) for kind in kinds}

@@ -9,7 +9,6 @@ import lzma
 import random
 import resource
 import tarfile
-import time
 import tracemalloc
 import warnings
 import zipfile
@@ -22,6 +21,7 @@ import pytest
 from abiscan.errors import UnreadableFile
 from abiscan.inputs import Limits
 from tests.inputs.kit import DIST_INFO, GOOD, SMALL, all_of, content_of, tar_bytes, zip_bytes
+from tests.processor_time import at_most
 
 pytestmark = pytest.mark.slow
 
@@ -33,16 +33,14 @@ def bounded(seconds: float, megabytes: float) -> Iterator[None]:
     """Generous bounds, since tracemalloc is four times slower: a loaded machine must pass, an unbounded loop or
     allocation must not. The peak includes anonymous maps, which tracemalloc does not count."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    tracemalloc.start()
-    start = time.process_time()
-    try:
-        yield
-        spent = time.process_time() - start
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    with at_most(seconds):
+        tracemalloc.start()
+        try:
+            yield
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    assert spent < seconds
     assert peak / MIB < megabytes
     assert grown < megabytes + 64
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from abiscan.macho.dyld_data import DamagedTableError, bound_symbols, read_trie
 from abiscan.macho.macho_file import read_macho
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.model.macho_facts import MachoImport
+from tests.processor_time import at_most
 
 
 def _file(commands: list[bytes], content: bytes = b"", flags: int = 0x80) -> bytes:
@@ -67,19 +67,15 @@ def test_a_trie_as_deep_as_it_is_long_is_refused_in_time() -> None:
     """A chain of edges of one letter: all names together have half the square of its length."""
     count = 60_000
     trie = b"".join(b"\0\1a\0" + _three((number + 1) * 7) for number in range(count)) + b"\0\0"
-    before = time.process_time()
-    with pytest.raises(DamagedTableError, match="names of more than"):
+    with at_most(2), pytest.raises(DamagedTableError, match="names of more than"):
         list(read_trie(trie))
-    assert time.process_time() - before < 2
 
 
 def test_nodes_at_every_byte_are_refused_in_time() -> None:
     """Each node names the next byte: 255 edges within each other's names."""
     trie = bytes([0, 255]) * 50_000
-    before = time.process_time()
-    with pytest.raises(DamagedTableError):
+    with at_most(2), pytest.raises(DamagedTableError):
         list(read_trie(trie))
-    assert time.process_time() - before < 2
 
 
 def _three(value: int) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_set
 from abiscan.source.rewrites.registration_stub import BoundModule
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
 from tests.forking_process import Run
+from tests.processor_time import is_at_most, seconds_of
 from tests.tables import data_text, table_rows
 
 RULES = SourceRules(load_rules())
@@ -411,8 +411,8 @@ def test_module_name_of_setup(setup: str, expected: str | None) -> None:
 @table_rows
 def test_time_grows_with_the_text(unit: str, before: str) -> None:
     """Ten times the text: quadratic work would take a hundred times as long."""
-    short = seconds_to_read(before + unit * 200)
-    assert seconds_to_read(before + unit * 2_000) < 40 * short + 3
+    short = seconds_of(_read, before + unit * 200)
+    assert is_at_most(seconds_of(_read, before + unit * 2_000) - 40 * short, 3)
 
 
 @pytest.mark.parametrize(
@@ -420,19 +420,18 @@ def test_time_grows_with_the_text(unit: str, before: str) -> None:
 )
 def test_a_chain_of_2_000_declarations_or_calls_is_refused(unit: str, before: str) -> None:
     """Each link leads to the previous one, so steps grow quadratically: 200 are read."""
-    short = seconds_to_read(before + unit * 200)
-    start = time.process_time()
-    with pytest.raises(UnreadableFile, match="too many steps"):
-        seconds_to_read(before + unit * 2_000)
-    assert time.process_time() - start < 40 * short + 3
+
+    def refuse() -> None:
+        with pytest.raises(UnreadableFile, match="too many steps"):
+            _read(before + unit * 2_000)
+
+    short = seconds_of(_read, before + unit * 200)
+    assert is_at_most(seconds_of(refuse) - 40 * short, 3)
 
 
-def seconds_to_read(text: str) -> float:
-    """Processor seconds for one source."""
-    start = time.process_time()
+def _read(text: str) -> None:
     rewrite_source(text, "k.cu", RULES, FileSet())
     list(stubs_for(text, "k.cu", RULES, FileSet(), BoundModule()))
-    return time.process_time() - start
 
 
 def test_the_module_of_a_source_is_the_one_that_names_its_path() -> None:
