@@ -40,11 +40,8 @@ def is_shown(fact: str, text: str) -> bool:
 # Logs are repetitive.
 @lru_cache(maxsize=4_096)
 def _is_in_sentence(fact: str, text: str) -> bool:
-    folded = text.casefold()
-    for row in _rows(fact):
-        if (not row.needs or any(_has_words(folded, need) for need in row.needs)) and _pattern(row).search(text):
-            return True
-    return False
+    folded = _casefolded(text)
+    return any(_has_words(folded, (row,)) and _pattern(row).search(text) for row in _rows(fact))
 
 
 def may_show(fact: str, text: str, start: int, end: int) -> bool:
@@ -149,23 +146,32 @@ def _found(pattern: Callable[[], re.Pattern[str]], rows: tuple[TextFact, ...], t
 
 def _spans(rows: tuple[TextFact, ...], text: str) -> list[tuple[int, int]]:
     """The bounds of the parts of a text that have words of rows."""
+    if len(text) < _SENTENCE:
+        return [(0, len(text))] if _has_words(_casefolded(text), rows) else []
     if not all(row.needs for row in rows):
         return [(0, len(text))]
-    if len(text) < _SENTENCE:
-        folded = text.casefold()
-        return [(0, len(text))] if any(_has_words(folded, need) for row in rows for need in row.needs) else []
     blocks = _blocks(text)
     return blocks.spans(set[int]().union(*(blocks.with_words(need) for row in rows for need in row.needs)))
 
 
-def _has_words(folded: str, need: Need) -> bool:
-    for words in need.words:
-        for word in words:
-            if word in folded:
-                break
-        else:
-            return False
-    return True
+_casefolded = lru_cache(maxsize=16)(str.casefold)
+
+
+def _has_words(folded: str, rows: tuple[TextFact, ...]) -> bool:
+    """Whether a text has the words of one of the rows; loops, as most of a sentence's time is spent here."""
+    for row in rows:
+        if not row.needs:
+            return True
+        for need in row.needs:
+            for words in need.words:
+                for word in words:
+                    if word in folded:
+                        break
+                else:
+                    break
+            else:
+                return True
+    return False
 
 
 # The whole text, its parts around a message and sentences in these.
