@@ -7,6 +7,7 @@ import functools
 import gc
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,12 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.readers.value_readers import VALUE_READERS
 from abiscan.diagnosis.readings.answer_text import answer
 from abiscan.diagnosis.readings.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.readings.find_messages import find_messages
 from abiscan.diagnosis.readings.found_subjects import FoundSubject
 from abiscan.diagnosis.readings.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
-from abiscan.diagnosis.readings.read_text import ReadText, read_text
+from abiscan.diagnosis.readings.read_text import read_text
 from abiscan.diagnosis.templates.templates import PLACE, parse_condition
-from abiscan.diagnosis.text.message_text import Hit
+from abiscan.diagnosis.text.message_text import Hit, clean
 from abiscan.diagnosis.text.possible_words import PIECE
 from tests.diagnosis.explained import explain
 from tests.processor_time import is_at_most, seconds_of
@@ -33,16 +35,20 @@ from tools.read_catalogue import InvalidMessage, read_catalogue
 
 CATALOGUE = checked_rows()
 EXAMPLES = [(message, example) for message in CATALOGUE.message for example in message.examples]
-# Characters on either side of an anchor; more than any window.
-_HOSTILE = 10_000
+# Characters on either side of an anchor: about a window, in a text that is searched without a look for words first.
+_HOSTILE = 8_000
 # A log that is longer than what is searched as a whole: a message behind it is in the second of the pieces.
 _LINES = "running build_ext\ncopying a.py -> build/lib\n"
 _LOG = _LINES * (PIECE // len(_LINES) + 1)
 
 
-def _found(message: Message, text: ReadText) -> FoundMessage | FoundSubject | None:
-    """The message of the catalogue in a text."""
-    for each in text.found:
+# The examples of a row begin alike.
+_read = functools.lru_cache(maxsize=1_024)(read_text)
+
+
+def _found(message: Message, found: Iterable[FoundMessage | FoundSubject]) -> FoundMessage | FoundSubject | None:
+    """The message of the catalogue among those of a text."""
+    for each in found:
         if (each.message.id if isinstance(each, FoundMessage) else each.message) == message.id:
             return each
     return None
@@ -59,7 +65,7 @@ def test_a_variable_is_set_for_every_command_of_a_build() -> None:
 def test_an_example_is_recognised(message: Message, example: Example, nothing: Knowledge) -> None:
     """Text and values of the row come from output or source of the program (`source`)."""
     read = read_text(example.text)
-    found = _found(message, read)
+    found = _found(message, read.found)
     assert found is not None
     if isinstance(found, FoundMessage):
         assert found.values.items() >= {**message.set, **example.captures}.items()
@@ -89,9 +95,9 @@ def test_an_example_without_its_name_or_number_is_read(message: Message, example
     """As in a truncated or damaged log: found by fuzzing, with an empty name or line number."""
     for value in example.captures.values():
         for text in (example.text.replace(value, ""), example.text.partition(value)[0]):
-            read_text(text)
+            _read(text)
     for at in range(0, len(example.text), 7):
-        read_text(example.text[:at])
+        _read(example.text[:at])
 
 
 # About the message alone, or about a whole text.
@@ -102,7 +108,7 @@ _IN_LOGS = [m for m in CATALOGUE.message if m.answer is None or not answer_of_id
 def test_a_row_has_the_same_values_at_the_end_of_a_log(message: Message) -> None:
     """Of a long text, patterns are searched only where their words are."""
     text = message.examples[0].text
-    alone, in_log = _found(message, read_text(text)), _found(message, read_text(_LOG + text))
+    alone, in_log = (_found(message, find_messages(clean(each))) for each in (text, _LOG + text))
     assert getattr(in_log, "values", in_log is not None) == getattr(alone, "values", alone is not None)
 
 
