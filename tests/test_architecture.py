@@ -73,34 +73,19 @@ def _tree(path: Path) -> ast.Module:
 
 
 @functools.cache
-def _imports(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """The imports of a module, those in functions too, and whether each is for type checkers only."""
-    found = []
-    waiting: list[tuple[ast.AST, bool]] = [(_tree(path), False)]
-    while waiting:
-        node, for_types = waiting.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append((node, for_types))
-        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            waiting += [*((each, True) for each in node.body), *((each, for_types) for each in node.orelse)]
-        elif not isinstance(node, ast.expr):  # no expression has a statement
-            waiting += [(each, for_types) for each in ast.iter_child_nodes(node)]
-    return found
-
-
-@functools.cache
 def imports_of(path: Path) -> list[str]:
+    tree = _tree(path)
     found: list[str] = []
-    for node, _for_types in _imports(path):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-            continue
-        assert node.level == 0, f"{path}: relative import; imports are written in full"
-        assert node.module is not None
-        found.append(node.module)
-        # `from abiscan import elf` has the room in the alias.
-        if node.module == "abiscan":
-            found += [f"abiscan.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; imports are written in full"
+            assert node.module is not None
+            found.append(node.module)
+            # `from abiscan import elf` has the room in the alias.
+            if node.module == "abiscan":
+                found += [f"abiscan.{alias.name}" for alias in node.names]
     return found
 
 
@@ -161,30 +146,24 @@ def test_outside_powers_have_one_home(room: str) -> None:
 
 def _dependency_parsers(tree: ast.AST) -> set[str]:
     """Names in a module that parse dependency text, from `packaging` or its copies; without its own classes."""
-    nodes = list(ast.walk(tree))
-    defined = {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     # Values of other modules of the package are not packaging's (`loader.definitions.Version`).
     own = {
         alias.asname or alias.name
-        for node in nodes
+        for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("abiscan")
         for alias in node.names
     }
-    calls = {_last_name(node.func) for node in nodes if isinstance(node, ast.Call)}
-    texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    calls = {ast.unparse(n.func).rpartition(".")[2] for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     modules = {name for name in texts if name in ("packaging", "pkg_resources") or name.startswith("packaging.")}
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             modules.add(node.module or "")
     copies = {name for name in modules if {"packaging", "pkg_resources"} & set(name.split("."))}
     return copies | (calls & _DEPENDENCY_TEXT) - defined - own
-
-
-def _last_name(called: ast.expr) -> str:
-    """`f` of `f()`, `a.f()` and `a[0].f()`."""
-    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
 
 
 # The classes and functions of packaging and importlib.metadata that read text.
@@ -236,26 +215,22 @@ def test_formats_are_known_to_their_own_rooms_and_the_registry_alone() -> None:
     assert "binary/formats.py" in knowing
 
 
-def _names(path: Path) -> set[str]:
-    """Functions that are called by their name, and attributes of names (`os.environ`)."""
-    found = set()
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found.add(f"{node.value.id}.{node.attr}")
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found.add(node.func.id)
-    return found
+def _calls(path: Path) -> list[str]:
+    tree = _tree(path)
+    return [ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)] + [
+        ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)
+    ]
 
 
 def _only_the_command_prints_and_reads_the_environment(path: Path) -> None:
     if stage_of(path) in ("child_processes", "cli", "library", "__main__", "__init__"):
         return
-    names = _names(path)
+    calls = set(_calls(path))
     if path == PACKAGE / "mangling" / "demangle.py":
         # It opens the C++ runtime of the process by a constant name, never one from a file.
         assert "_LIBSTDCXX" in path.read_text(encoding="utf-8").partition("ctypes.CDLL(")[2][:12]
-        names -= {"ctypes.CDLL"}
-    assert not names & {"print", "os.environ", "os.getenv", "sys.exit", "os.getcwd", "ctypes.CDLL", "os.dlopen"}
+        calls -= {"ctypes.CDLL"}
+    assert not calls & {"print", "os.environ", "os.getenv", "sys.exit", "os.getcwd", "ctypes.CDLL", "os.dlopen"}
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -302,6 +277,10 @@ def _module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
 def _imported_modules(path: Path, known: set[str], *, types: bool) -> set[str]:
     """The modules of the package that one imports, including imports in functions.
 
@@ -309,12 +288,16 @@ def _imported_modules(path: Path, known: set[str], *, types: bool) -> set[str]:
         types: include imports for type checkers only.
     """
     found: set[str] = set()
-    for node, for_types in _imports(path):
-        if for_types and not types:
+    waiting: list[ast.AST] = [_tree(path)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _is_type_checking(node) and not types:
+            waiting += node.orelse
             continue
+        waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif node.module is not None:
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= names & known
             if not names <= known:

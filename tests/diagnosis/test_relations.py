@@ -7,6 +7,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 
 import pytest
 
@@ -64,12 +65,18 @@ def _misread(states: dict[str, str], text: str, most: int) -> Iterator[tuple[str
     """The texts, of a sample, of which a fact is another than the one that they state."""
     for values in _VALUES:
         combined = [each for message in _FACTLESS for each in _combined(_filled(text, values), message)]
-        for each in _sample(combined, values["release"], most):
-            facts = log_facts(clean(each))
+        # A text without a message is there for each of them, one without places for each of the values.
+        for each in dict.fromkeys(_sample(combined, values["release"], most)):
+            facts = _facts(each)
             for name, value in states.items():
                 found = _stated(facts, name, values)
                 if found != _filled(value, values):
                     yield each, f"{name} {found}"
+
+
+@lru_cache(maxsize=256)
+def _facts(text: str) -> LogFacts:
+    return log_facts(clean(text))
 
 
 # Messages without a fact about the environment.
