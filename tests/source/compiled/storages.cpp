@@ -1,4 +1,4 @@
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/StorageImpl.h>
 
 float* a(at::Tensor t) { return t.storage().data<float>(); }
