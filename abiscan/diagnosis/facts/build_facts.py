@@ -28,9 +28,10 @@ from abiscan.releases import companions
 def built_project(values: Values, missing: MissingName) -> str | None:
     """The package that the message is about: the value `project`, else the one of the whole text, else that of the
     module `name`."""
-    found = values.get("project") or missing.log.project
-    of_module = None if found else load_packages.package_of_file(values.get("name", ""))
-    return found or (None if of_module is None else of_module.name)
+    name, found = values.get("name", ""), values.get("project") or missing.log.project
+    is_module = not found or normalised(found) == normalised(name)
+    of_module = load_packages.package_of_file(name) if is_module else None
+    return found if of_module is None else of_module.name
 
 
 def rebuild(values: Values, missing: MissingName) -> str | None:

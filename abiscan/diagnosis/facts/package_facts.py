@@ -44,6 +44,13 @@ def named_on_page(values: Values, missing: MissingName) -> str | None:
     return " ".join(requirement(package, release) for package, release in found if release) or None
 
 
+def withdrawn_successor(values: Values, _missing: MissingName) -> str | None:
+    """The newest release of the value `listed` (`1.2.0.post1, 1.2.0.post2`) that the value `asked` is the beginning of."""
+    asked = values.get("asked")
+    found = [each for each in values.get("listed", "").split(", ") if asked and each.startswith(f"{asked}.post")]
+    return max(found, key=lambda each: versions.order(each) or (), default=None)
+
+
 def projects(values: Values, _missing: MissingName) -> str | None:
     """The packages of the value `project` in a sentence: `torch-scatter, torch-sparse`."""
     return ", ".join(normalised(each) or "" for each in values.get("project", "").split()) or None

@@ -157,6 +157,11 @@ def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
     return command and torch_commands.force_reinstall(command)
 
 
+def index_for_gpu(values: Values, missing: MissingName) -> str | None:
+    """The index of that build."""
+    return (install_cuda_build(values, missing) or "").partition("--index-url ")[2].partition(" ")[0] or None
+
+
 def install_hip_build(_values: Values, missing: MissingName) -> str | None:
     """The command that replaces a torch without HIP by one for the GPU of AMD of the text."""
     return torch_commands.torch_with_hip(missing)

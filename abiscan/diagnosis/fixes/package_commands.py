@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
     packages_by_name,
     packages_by_namespace,
     packages_by_operators,
+    wheels_of,
 )
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes.build_commands import build
@@ -47,6 +49,7 @@ from abiscan.releases import companions
 from abiscan.releases.torch_indexes import index_of_label
 
 _MOST_BUILDS: Final = 3
+_OLD_TORCH: Final = (1, 12)
 
 
 def find_package(missing: MissingName, name: str | None = None) -> Package | None:
@@ -192,9 +195,17 @@ def _for_unknown_torch(
         # For a torch without a wheel of the project.
         lead = "or, for another torch: install" if ways else "Install"
         ways = (*ways, f"{lead} the wheel for your torch, CUDA and Python: {page}")
+    if ways and package.ended and source and _has_wheels_of_old_torch(package):
+        return (source, *(f"or, for a torch that has a wheel: {each}" for each in ways))
     if ways and package.ended and source:
         return (*ways, f"or, for a torch without a wheel there: {source}")
     return ways or ((source,) if source else of_same_release(package, missing))
+
+
+def _has_wheels_of_old_torch(package: Package) -> bool:
+    """Whether the newest torch that its wheels are for is one that few environments have."""
+    torches = chain.from_iterable(wheels.variants for wheels in wheels_of(package))
+    return all((versions.order(torch) or ())[:2] < _OLD_TORCH for torch in torches)
 
 
 def _from_index_of_torch(package: Package, target: TorchBuild) -> str | None:

@@ -34,6 +34,8 @@ _MOST_RELEASES: Final = 8
 def for_any_torch(package: Package, missing: MissingName, variant: str | None, oldest: str) -> tuple[str, ...]:
     """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
     example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
+    if (last := _last_pair(package, missing)) is not None:
+        return (last,)
     entries = tuple(_possible_entries(package, missing, oldest))
     if _other_string(missing).get("abi") == "FALSE":
         # No torch of 2.7 or later has the old std::string.
@@ -70,6 +72,23 @@ def for_any_torch(package: Package, missing: MissingName, variant: str | None, o
             notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")
         return (f"{how} {example}  # {'; '.join(notes)}",)
     return (upgrade(package),) if package.upgrade and not missing.exported_in else ()
+
+
+def _last_pair(package: Package, missing: MissingName) -> str | None:
+    """The last torch with a wheel of a package that ended, where a later torch than that lacks the symbol; its wheels
+    install their torch."""
+    wheels = next(iter(rows_of(package, missing)), None) if package.ended else None
+    if wheels is None or not wheels.with_torch or not is_for_python(wheels, missing):
+        return None
+    torch, index = next(iter(wheels.releases)), missing.knowledge.releases
+    if not is_installable(torch, missing):
+        return None
+    if index is not None and missing.is_torch_name and missing.exported_in:
+        if missing.exported_in.contains(index.newest().torch):
+            return None
+    pair = wheels.install.format_map(fill_places(wheels, package, torch, "cpu"))
+    note = f"{package.name} {wheels.releases[torch]} is its last release: no later torch has a wheel of it"
+    return f"{PIP_WITH_TORCH} {pair}  # {note}"
 
 
 def _other_string(missing: MissingName) -> dict[str, str]:
