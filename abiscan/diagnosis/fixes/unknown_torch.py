@@ -83,9 +83,9 @@ def _last_pair(package: Package, missing: MissingName) -> str | None:
     torch, index = next(iter(wheels.releases)), missing.knowledge.releases
     if not is_installable(torch, missing):
         return None
-    if index is not None and missing.is_torch_name and missing.exported_in:
-        if missing.exported_in.contains(index.newest().torch):
-            return None
+    exported = missing.exported_in if missing.is_torch_name else None
+    if index is not None and exported and exported.contains(index.newest().torch):
+        return None
     pair = wheels.install.format_map(fill_places(wheels, package, torch, "cpu"))
     note = f"{package.name} {wheels.releases[torch]} is its last release: no later torch has a wheel of it"
     return f"{PIP_WITH_TORCH} {pair}  # {note}"
