@@ -45,7 +45,7 @@ def named_on_page(values: Values, missing: MissingName) -> str | None:
 
 
 def withdrawn_successor(values: Values, _missing: MissingName) -> str | None:
-    """The newest release of the value `listed` (`1.2.0.post1, 1.2.0.post2`) that the value `asked` is the beginning of."""
+    """The newest post release of the value `asked` (`1.2.0`) in the value `listed` (`1.2.0.post1, 1.2.0.post2`)."""
     asked = values.get("asked")
     found = [each for each in values.get("listed", "").split(", ") if asked and each.startswith(f"{asked}.post")]
     return max(found, key=lambda each: versions.order(each) or (), default=None)
