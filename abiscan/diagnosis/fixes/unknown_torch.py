@@ -32,17 +32,23 @@ _MOST_RELEASES: Final = 8
 
 
 def for_any_torch(package: Package, missing: MissingName, variant: str | None, oldest: str) -> tuple[str, ...]:
+    """The last pair of a package that ended, then a wheel for the installed torch; see `_for_some_torch`."""
+    last, ways = _last_pair(package, missing), _for_some_torch(package, missing, variant, oldest)
+    if last is None or any(last.partition("  #")[0] in each for each in ways):
+        return ways
+    return (last, *(f"or: {each}" for each in ways))
+
+
+def _for_some_torch(package: Package, missing: MissingName, variant: str | None, oldest: str) -> tuple[str, ...]:
     """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
     example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
-    if (last := _last_pair(package, missing)) is not None:
-        return (last,)
     entries = tuple(_possible_entries(package, missing, oldest))
     if _other_string(missing).get("abi") == "FALSE":
         # No torch of 2.7 or later has the old std::string.
         entries = tuple(each for each in entries if (versions.order(each[1]) or ()) < _ONLY_NEW_STRING)
     of_variant = [each for each in entries if variant in each[2]]
     if variant is None and any(missing.log.variant in known for _row, _torch, known in entries):
-        return for_any_torch(package, missing, missing.log.variant, oldest)
+        return _for_some_torch(package, missing, missing.log.variant, oldest)
     for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
         of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
         if package.fetches_wheel:
@@ -61,6 +67,8 @@ def for_any_torch(package: Package, missing: MissingName, variant: str | None, o
         of_variant_too = any(place in wheels.install for place in ("{variant}", "{major}"))
         what = "torch and CUDA" if of_variant_too and variant != of_example else "torch"
         label = f"{places['torch']}+{of_example}" if of_variant_too else places["torch"]
+        if "{" not in wheels.install:
+            return (f"pip install -U {example}",)
         notes = [f"for torch {label}: replace with your {what}"]
         others = [
             f"{entry_of_release(row.releases, each)} for {versions.minor(each)}"
