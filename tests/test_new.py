@@ -32,6 +32,7 @@ class Kind(Struct, frozen=True):
 
 
 _CATALOGUE = "tests/diagnosis/test_cause_catalogue.py::test_"
+_MESSAGES = "tests/diagnosis/test_message_catalogue.py::test_"
 KINDS = {
     "rule": Kind(
         ("abiscan/data/rules.json", "docs/rules.md", "docs/rules/a-thing.md"),
@@ -56,7 +57,12 @@ KINDS = {
     "message": Kind(
         ("abiscan/data/messages.json.gz",),
         {("explain", "error: TODO a-thing: libfoo.so"): "cause: TODO: what the message means for libfoo.so."},
-        ("tests/diagnosis/test_message_catalogue.py",),
+        (
+            f"{_MESSAGES}an_example_is_recognised[a-thing-0]",
+            f"{_MESSAGES}the_table_is_made_of_the_files",
+            f"{_MESSAGES}nothing_of_the_closed_tables_is_unused",
+            f"{_MESSAGES}the_files_of_the_repository_are_right",
+        ),
     ),
     "format": Kind(
         (),
