@@ -23,19 +23,19 @@ def test_the_small_table_is_whole() -> None:
     for row in rows:
         assert len(row) == 7, row
         assert float(row[2]) > 0, row
-        each_further = row[0].startswith("each further of 10 files")
+        each_further = row[0].startswith("each further of 4 files")
         assert row[4:] == ["-", "-", "-"] if each_further else int(row[6]) > 1, row
         by_name.setdefault(row[0].split(" (")[0], []).append(row[1])
     assert set(by_name) == {
         "a good file",
         "a bad file",
-        "10 files",
+        "4 files",
         "made",
         "growth with files",
         "growth with imports",
         "growth with builds",
-        "each further of 10 files, mean",
-        "each further of 10 files, median",
+        "each further of 4 files, mean",
+        "each further of 4 files, median",
     }
     assert by_name["made"] == ["zlib", "abiscan", "abiscan -j 1"]
     assert "import torch, dlopen" in by_name["a bad file"]
