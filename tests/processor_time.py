@@ -58,3 +58,9 @@ def at_most(bound: float, what: str = "") -> Iterator[None]:
             assert usual <= bound, (
                 f"{taken:.2f} s of processor time, {usual:.2f} s of a usual machine, more than {bound:.2f}: {what}"
             )
+
+
+def is_at_most_times(factor: float, seconds: Callable[[], float], reference: Callable[[], float]) -> bool:
+    """Whether the one takes at most `factor` times the seconds of the other, in one of five pairs: a process on the
+    same core, or a collection of garbage, makes a measurement larger."""
+    return any(seconds() <= factor * reference() for _ in range(5))

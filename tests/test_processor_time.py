@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests import processor_time
-from tests.processor_time import at_most, is_at_most, seconds_of, slowness
+from tests.processor_time import at_most, is_at_most, is_at_most_times, seconds_of, slowness
 
 
 def _work_for(seconds: float) -> None:
@@ -58,3 +58,9 @@ def test_slowness_is_the_ratio_of_the_same_work_on_two_machines(monkeypatch: pyt
     assert 9 < slowness() < 100
     monkeypatch.setattr(processor_time, "_USUAL_SECONDS", here * 100)
     assert slowness() == 1
+
+
+def test_one_pair_of_five_is_within_a_ratio() -> None:
+    taken = [9.0, 9.0, 9.0, 9.0, 2.0]
+    assert is_at_most_times(2, iter(taken).__next__, lambda: 1)
+    assert not is_at_most_times(1.9, iter(taken).__next__, lambda: 1)

@@ -10,7 +10,7 @@ from abiscan.mangling import Demangler, classify, differences, parse, search_pre
 from abiscan.mangling.parser.cursor import LENGTH_LIMIT
 from abiscan.mangling.parser.render import RenderStyle
 from tests.mangling.compiled import rows
-from tests.processor_time import at_most, seconds_of
+from tests.processor_time import at_most, is_at_most_times, seconds_of
 
 REAL = [name for _, name in rows()]
 # The first letters of productions, so that random text is partly valid.
@@ -139,9 +139,7 @@ def test_it_takes_twice_the_time_for_twice_the_name() -> None:
         parse.cache_clear()
         return seconds_of(parse, name)
 
-    small = min(seconds(1000) for _ in range(3))
-    large = min(seconds(8000) for _ in range(3))
-    assert large < small * 8 * 4
+    assert is_at_most_times(8 * 4, lambda: seconds(8000), lambda: seconds(1000))
 
 
 def test_a_deep_caller_gets_a_result() -> None:
