@@ -39,6 +39,7 @@ class Finder(_Row, frozen=True, kw_only=True):
         where: the text to search.
         pattern: regular expression with bounded repetitions and named groups.
         lines: number of lines below the anchor (`below`) or on each side (`around`); 0: `around` of the message.
+        only: no value where the searched text has several that differ.
         needs: what a match has; `tools/generate.py` fills it in.
     """
 
@@ -46,6 +47,7 @@ class Finder(_Row, frozen=True, kw_only=True):
     where: Where = Where.AROUND
     pattern: str
     lines: int = 0
+    only: bool = False
     needs: tuple[Need, ...] = ()
 
     @property

@@ -196,7 +196,15 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     *line, widest = _windows(hit, message, finder)
     found = search(widest)
     # Most patterns match nowhere, and the line is part of the lines around it.
-    return next(filter(None, map(search, line)), found) if found is not None else None
+    if found is None:
+        return None
+    found = next(filter(None, map(search, line)), found)
+    return found if not finder.only or _is_only(found, compiled(finder.pattern, hit.plain)) else None
+
+
+def _is_only(found: re.Match[str], pattern: re.Pattern[str]) -> bool:
+    """Whether each match in its text has the same values."""
+    return all(_values(each) == _values(found) for each in pattern.finditer(found.string))
 
 
 # The words near each other in a long line, and the messages of one word, have the same parts of a text.
@@ -248,6 +256,12 @@ def _line(hit: Hit) -> str:
 @lru_cache(maxsize=4)
 def _around(hit: Hit, lines: int) -> str:
     return hit.preceding(lines) + hit.line + hit.following(lines)
+
+
+def _values(match: re.Match[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    _take(match, values)
+    return values
 
 
 def _take(match: re.Match[str], values: dict[str, str]) -> None:
