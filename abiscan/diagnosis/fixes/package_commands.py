@@ -149,7 +149,7 @@ def _for_every_torch(package: Package, missing: MissingName, variant: str | None
     if package.cuda:
         return _of_cuda(package, missing, variant)
     if package.conda:
-        return (f"conda install -c {package.conda.replace('::', ' ')}",)
+        return (_from_conda(package, missing),)
     if package.needs_no_torch:
         return (upgrade(package),)
     is_companion = package.name in companions.COMPANIONS
@@ -157,6 +157,14 @@ def _for_every_torch(package: Package, missing: MissingName, variant: str | None
         return (of_amd,)
     is_nightly = missing.log.is_nightly and (is_companion or package.nightly)
     return (install_nightly(package.name, missing),) if is_nightly else ()
+
+
+def _from_conda(package: Package, missing: MissingName) -> str:
+    command = f"conda install -c {package.conda.replace('::', ' ')}"
+    if not package.conda.startswith("conda-forge::") or platform_of(missing) == "macosx":
+        return command
+    note = 'torch from there, too, not from the channel pytorch or pip; for the CPU: "pytorch=*=cpu*"'
+    return f'{command} "pytorch=*=cuda*"  # {note}'
 
 
 def _for_release(package: Package, missing: MissingName, target: TorchBuild, source: str | None) -> tuple[str, ...]:
