@@ -45,12 +45,16 @@ def causes(missing: MissingName) -> Candidates:
     known, tagged, base = known_versions(system), missing.file.python, missing.file.base_name
     in_every_python3 = set(found) >= {version for version in known if version.major == 3}
     kind, score = _evidence(found, here if here in known else None, pythons, in_every_python3)
+    if kind == "exported-here" and missing.log.python_prerelease:
+        kind, score = "prerelease", 0.85
     is_exported_here = here is None or here in found
     lacking = [version for version in pythons if version not in found]
     if elsewhere:
         way = "other-system"
     elif pythons:
         way = _way_of_setting(found, pythons, missing)
+    elif kind == "prerelease":
+        way = "final"
     else:
         way = _way(found, here, in_every_python3)
     yield from row_causes(

@@ -22,7 +22,7 @@ from abiscan.diagnosis.fixes import (
 )
 from abiscan.diagnosis.fixes.build_commands import wheels_for_rocm
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, is_for_hip
-from abiscan.diagnosis.fixes.named_release import named_release, requirement
+from abiscan.diagnosis.fixes.named_release import later_names, named_release, requirement
 from abiscan.diagnosis.fixes.safe_names import normalised, safe
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import NVIDIA, WITHOUT_CUDA_CODE
@@ -262,7 +262,7 @@ def reinstall_file(values: Values, _missing: MissingName) -> str | None:
 
 def older_name(values: Values, missing: MissingName) -> str | None:
     """The distribution with older releases of the package (value `project`), if the text names no later release."""
-    package = package_commands.find_package(missing, values.get("project"))
+    package = _with_former(values, missing)
     if package is None or package.former is None:
         return None
     there, first = versions.order(missing.log.releases.get(package.name, "")), versions.order(package.former.before)
@@ -277,8 +277,15 @@ def is_older(values: Values, missing: MissingName) -> bool:
 
 def older_before(values: Values, missing: MissingName) -> str | None:
     """The first release of the package that is not of this distribution."""
-    package = package_commands.find_package(missing, values.get("project"))
+    package = _with_former(values, missing)
     return None if package is None or package.former is None else package.former.before
+
+
+def _with_former(values: Values, missing: MissingName) -> Package | None:
+    """The package, by the name of its later releases."""
+    package = package_commands.find_package(missing, values.get("project"))
+    later = () if package is None else later_names(package.name)
+    return packages_by_name()[later[0]] if later else package
 
 
 def install_older(values: Values, missing: MissingName) -> str | None:

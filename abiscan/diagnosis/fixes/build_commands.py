@@ -256,7 +256,9 @@ def _release_for(package: Package, torch: str) -> str:
 
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
     """The variables for a complete build of the package for the target."""
-    forced = package.force_build if missing.knowledge.target_from_source else ()
+    # The wheel that it would fetch is for a release of torch, and needs the glibc that the installed one needs.
+    of_glibc = (missing.reference.version or missing.name).startswith("GLIBC_")
+    forced = package.force_build if missing.knowledge.target_from_source or of_glibc else ()
     of_npu = package.npu_environment if gpu_vendor_of(missing) == NPU else ()
     common = (each for each in package.environment if _is_for_gpu(missing) or "CUDA" not in each)
     return (*common, *of_npu, *forced)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from abiscan.diagnosis.catalogue.load_packages import package_of_name
+from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_name
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
 
@@ -14,8 +15,16 @@ def named_release(package: Package, missing: MissingName) -> str:
     log = missing.log
     if log.project == package.name:
         return log.project_release
-    names = (package.name, *(each for each in package.modules if package_of_name(each) is package))
+    modules = (each for each in package.modules if package_of_name(each) is package)
+    names = (package.name, *modules, *later_names(package.name))
     return next(filter(None, (log.releases.get(each.replace("_", "-")) for each in names)), "")
+
+
+@cache
+def later_names(name: str) -> tuple[str, ...]:
+    """The distribution that has the later releases of a package, if it was renamed."""
+    rows = load_packages().package
+    return tuple(each.name for each in rows if each.former is not None and each.former.name == name)
 
 
 def release_to_build(package: Package, missing: MissingName) -> str:

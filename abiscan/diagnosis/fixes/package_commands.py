@@ -20,6 +20,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.fixes.build_commands import build
 from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, hip_port, is_for_hip, with_gpu_of
+from abiscan.diagnosis.fixes.named_release import named_release
 from abiscan.diagnosis.fixes.torch_commands import (
     force_reinstall,
     hip_for_windows,
@@ -62,7 +63,10 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
     if found is None or found.name == "torch":
         return None
     # Of two distributions with one module (mmcv, mmcv-full), the one that the text names.
-    named = missing.log.project
+    named, former = missing.log.project, found.former
+    there = versions.order(named_release(found, missing))
+    if former is not None and there is not None and there < (versions.order(former.before) or ()):
+        return packages_by_name()[former.name]
     return packages_by_name().get(named, found) if named.startswith(f"{found.name}-") else found
 
 

@@ -37,6 +37,8 @@ _OF_NAME: Final[Mapping[str, FactOfName]] = {
     "torch_from_source": lambda missing: missing.knowledge.target_from_source,
     # The interpreter: `3.12`.
     "python": lambda missing: str(missing.environment.python or ""),
+    "torch_in_lib64": lambda missing: missing.log.torch_in_lib64,
+    "python_prerelease": lambda missing: missing.log.python_prerelease,
     # The commands that build the file of the error from source.
     "rebuild_file": extension_fixes.rebuild,
     # The commands that install torch's GPU build, or the extension for its CPU build.

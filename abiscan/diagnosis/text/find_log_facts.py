@@ -50,7 +50,7 @@ _FIRST_LIBTORCH: Final = (1,)
 # Facts that hold where the text shows the row of `text_facts.toml` of the same name.
 _SHOWN: Final = (
     *("only_wheel", "is_wsl", "is_apptainer", "has_pip_rocm", "is_musl", "is_jetson", "is_apple_silicon"),
-    *("is_nvidia_image",),
+    *("is_nvidia_image", "torch_in_lib64"),
     *("is_free_threaded", "is_conda", "is_python_build", "is_compiled_at_first_use", "keeps_source"),
     *("rejected_name", "torch_is_not_linked", "validity_asked", "exporting_release_asked"),
 )
@@ -62,6 +62,7 @@ def log_facts(text: str) -> LogFacts:
     rocm = find_rocm(text) if gpu == AMD else ""
     program = _program(text)
     torch = _torch(text, gpu, rocm)
+    prerelease = only_value(values("python_prerelease", text))
     if program == _R and torch is not None and (versions.order(torch) or ()) < _FIRST_LIBTORCH:
         torch = None
     abi = find_cxx11_abi(text)
@@ -102,7 +103,8 @@ def log_facts(text: str) -> LogFacts:
         platform=find_platform(pattern_of("wheel_name").sub(" ", text) if is_shown("refuses_wheel", text) else text),
         system=only_value(value for value, _ in shown("system", text)).removeprefix("debian"),
         program=program,
-        python=_python(text),
+        python=_python(text) or _minor_of(prerelease),
+        python_prerelease=prerelease,
         python_folder=_python_folder(text),
         installer=_installer(text),
         mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
@@ -167,6 +169,11 @@ def _python(text: str) -> tuple[int, int] | None:
         if len(found) == 1:
             return found.pop()
     return None
+
+
+def _minor_of(release: str) -> tuple[int, int] | None:
+    major, _, rest = release.partition(".")
+    return (int(major), int(rest.partition(".")[0])) if rest else None
 
 
 def _python_folder(text: str) -> str:

@@ -61,10 +61,12 @@ class LogFacts(Struct, frozen=True):
         is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         python: (major, minor) of the interpreter.
+        python_prerelease: its release, if that is an alpha, a beta or a candidate: `3.11.0a6`.
         is_free_threaded: whether the interpreter is a build of Python without the global lock (3.13t).
         python_folder: folder of the python.exe of an environment on Windows (`python_embeded`); empty if unknown.
         is_conda: whether torch is in an environment of conda.
         installer: key in `data/installers.toml` of the program in place of pip or conda (`uv`); empty if unknown.
+        torch_in_lib64: whether torch is in lib64, where Python keeps packages with compiled files.
         mixes_user_site: whether torch is loaded from the user site and another package from an environment.
         library_files: shared libraries (`libcudnn_ops_infer.so.8`) -> the path that a search in the text printed.
 
@@ -120,11 +122,13 @@ class LogFacts(Struct, frozen=True):
     is_nvidia_image: bool = False
     program: str = ""
     python: tuple[int, int] | None = None
+    python_prerelease: str = ""
     is_free_threaded: bool = False
     python_folder: str = ""
     is_conda: bool = False
     installer: str = ""
     mixes_user_site: bool = False
+    torch_in_lib64: bool = False
     library_files: Mapping[str, str] = field(default_factory=dict)
 
     is_python_build: bool = False

@@ -66,7 +66,7 @@ def find_torch_version(text: str) -> str | None:
         # The torch of the build is not the one that loads the file, if the text names another.
         loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
         return _one_of(loading or list(versions))
-    named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled", "torch_of_page"))
+    named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled", "torch_of_page", "torch_of_address"))
     labelled = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(labelled) or None
 
