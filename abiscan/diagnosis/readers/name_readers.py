@@ -20,8 +20,8 @@ from abiscan.ownership.torch_names import is_torch_library
 _PLACEHOLDERS: Final = frozenset(
     ("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch")
 )
-# `torchtext undefined symbol OSError`, `undefined symbol aarch64 python3.8`: an exception, letters of a library, a machine
-# or a release.
+# `torchtext undefined symbol OSError`, `undefined symbol aarch64 python3.8`: an exception, letters of a library, a
+# machine or a release.
 _NO_SYMBOL = re.compile(
     r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}"
     r"|(?i:aarch64|arm64|x86_64|amd64|sm_\d{2,3}\w?|(?:python|py|cuda|cu|torch|pytorch|gcc|rocm|ubuntu|rtx|win)\d[\d.]{0,8})"
