@@ -23,6 +23,8 @@ from abiscan.releases import companions
 from abiscan.releases.build import loaded_globally
 
 _PYTHON_LIBRARY = "libtorch_python"
+# The last CPython of torch 1.4 is 3.8, for which most extensions were built later.
+_LAST_PYTHON = (3, 7)
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -156,7 +158,8 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
             "TORCH_LIBRARIES in CMake does not contain libtorch_python; torch.utils.cpp_extension links it."
         )
         # A linker has the library of the same headers, and no other possible reason.
-        score = max(base + 0.22, 0.7) if missing.reference.link_time else base + 0.22
+        bonus = 0.0 if _is_of_early_setuptools(missing) else 0.22
+        score = max(base + bonus, 0.7) if missing.reference.link_time else base + bonus
         if missing.target is None and _is_named_by_cmake(missing.file.path):
             score = max(score, 0.68)
     flags = _flags(missing, "torch_python")
@@ -183,6 +186,13 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         # torch.utils.cpp_extension of torch 1.5 and later links it.
         fix = f"{extension_fixes.rebuild(missing)}\nor, if CMake builds it: {fix}"
     yield Candidate(CauseId.LIBTORCH_PYTHON_NOT_LINKED, score, tuple(evidence), fix)
+
+
+def _is_of_early_setuptools(missing: MissingName) -> bool:
+    """Whether torch.utils.cpp_extension may have built the file before torch 1.5, which links no library of torch: a
+    module of an early CPython in a folder of packages."""
+    is_early = (missing.file.python or (4, 0)) <= _LAST_PYTHON
+    return is_early and missing.target is None and "-packages/" in missing.file.path
 
 
 def _is_named_by_cmake(path: str) -> bool:

@@ -186,11 +186,13 @@ def _cxx(missing: MissingName, wanted: str, gcc: str) -> Candidates:
             "or_newer": "or, with a newer libstdc++: " if from_source else "or: " if of_other_gcc else "",
             "older_gcc": "" if from_source else gcc.rpartition(".")[0],
             "systems": f" ({upgrade})" if upgrade else "",
+            "major": gcc.partition(".")[0],
         },
         gcc=gcc,
         nix="/nix/store/" in (missing.reference.library or "")
         or (missing.log.system == "nixos" and not of_distribution),
         of_other_gcc=of_other_gcc,
+        link_time="yes" if missing.reference.link_time and gcc else "",
         may_upgrade="yes" if may_upgrade and not from_source else "",
         wanted=wanted,
         shown=_shown_here(missing, wanted),

@@ -10,6 +10,7 @@ from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.safe_names import safe
 from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
+from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
@@ -31,6 +32,13 @@ _COMPILE_AGAIN: Final = (
 
 def replace_cuda_library(missing: MissingName, vendor: Vendor) -> str:
     """The ways to load the release of a library of CUDA that exports the symbol."""
+    if platform_of(missing) == "macosx":
+        name = "torch" if missing.file.is_torch_itself else safe(missing.file.distribution or "", "PACKAGE")
+        return (
+            f"pip install --force-reinstall {name}  # wheels for macOS use no CUDA, which ends there with CUDA 10.2\n"
+            "or, to keep the build for CUDA: install the CUDA release for which it was built; "
+            "export DYLD_LIBRARY_PATH=/usr/local/cuda/lib"
+        )
     if vendor.library == "cuda":
         again = _COMPILE_AGAIN if re.search(_OF_TRITON, missing.file.path) is not None else ""
         return again + (

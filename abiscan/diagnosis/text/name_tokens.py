@@ -190,8 +190,11 @@ def _quoted(text: str, at: int) -> NameToken | None:
         version = found[1] or found[2]
     closed = end < len(text)
     is_demangled = _begins_demangled(name, 0) or name.startswith(DEMANGLED_LEADS)
-    whole = name if closed and is_demangled else token.name
-    return NameToken(whole, version, end + 1, closed)
+    if not closed or not is_demangled:
+        return NameToken(token.name, version, end + 1, closed)
+    # GNU ld demangles the name before the version.
+    whole, _, of_linker = name.partition("@")
+    return NameToken(whole, version or of_linker.lstrip("@") or None, end + 1, closed)
 
 
 def _in_name(text: str, at: int) -> bool:
