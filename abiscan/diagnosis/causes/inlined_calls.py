@@ -36,7 +36,7 @@ def causes(missing: MissingName) -> Candidates:
         f"Called from source code as: {row.called_by}.",
     )
     # It explains the origin of the name; the release or ABI explains why it is missing.
-    yield Candidate(CauseId.INLINED_CALL, 0.4, evidence, partial(_fix, row, missing))
+    yield Candidate(CauseId.INLINED_CALL, 0.3, evidence, partial(_fix, row, missing))
 
 
 def _fix(row: InlinedCall, missing: MissingName) -> str:
