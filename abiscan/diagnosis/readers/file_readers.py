@@ -17,7 +17,7 @@ _SINCE_2_38: Final = "__isoc23_"
 
 def file_before(hit: Hit, _values: Values) -> Values | None:
     """`file` and `name` of the library before the anchor: `/x/_C.so: `, `'/x/_C.so' (`."""
-    before = hit.before.removesuffix("(")
+    before = hit.before.removesuffix("(").removesuffix("cannot load ")
     file = message_paths.path_before(before) or last_quoted(before)
     return _of_file(file) if file is not None and message_paths.is_file(file) else None
 

@@ -18,13 +18,14 @@ from abiscan.ownership.torch_names import is_torch_library
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(
-    ("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch")
+    ("", "_", "I", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch")
 )
 # `torchtext undefined symbol OSError`, `undefined symbol aarch64 python3.8`: an exception, letters of a library, a
 # machine or a release.
 _NO_SYMBOL = re.compile(
     r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}"
     r"|(?i:aarch64|arm64|x86_64|amd64|sm_\d{2,3}\w?|(?:python|py|cuda|cu|torch|pytorch|gcc|rocm|ubuntu|rtx|win)\d[\d.]{0,8})"
+    r"|[A-Za-z]{2,32}\d{1,3}(?:\.\d{1,3}){1,3}"
 )
 _NAMED_FIRST = re.compile(r"(?<![^\s'\"`:])(_ZN?[\w.]{4,4096})['\"`]?:? (?:is |was |as )?(?:an )?$")
 # `spconv1.2.1 with cuda 11.1`: a release of a package, in the line behind a message without its symbol.
