@@ -39,8 +39,10 @@ def causes(missing: MissingName) -> Candidates:
         case _:
             return
     ways = []
-    if missing.exported_in and (other := torch_fixes.install_torch(missing, missing.exported_in)) is not None:
-        ways.append(other)
+    if missing.exported_in:
+        ways.append(torch_fixes.rebuild_or_install(missing, missing.exported_in))
+        if missing.target is None:
+            ways = [torch_fixes.by_release(missing, missing.exported_in, ways[0])]
     at = versions.order(missing.target_version)
     # TORCH_TARGET_VERSION supports versions since the registration macros of the stable ABI.
     if missing.exported_in and at is not None and at[:2] >= (2, 9):
