@@ -36,7 +36,7 @@ _COMMON = frozenset(
 # torch.utils.ffi, which torch 1.0 removed, named its builds `_ext/NAME/_NAME.so`.
 _OF_FFI = r"(?:^|/)_ext/(?:[\w-]+/)*_\w+\.so$"
 _CPU_FILE = r"(?:^|[_.-])cpu(?:[_.-]|$)"
-_LINKED_BINARY = "__cudaRegisterLinkedBinary_"
+_LINKED_BINARY = "__cudaRegisterLinkedBinary"
 
 
 _OF_MKL: Final = "libmkl_"

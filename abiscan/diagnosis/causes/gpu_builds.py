@@ -59,14 +59,17 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
         return  # a file for CUDA, which no torch for that GPU loads
     if target is not None and target.variant != "cpu" and (target.cuda or target.hip or target.variant):
         return
+    # Of a link, whose headers are of a build for CUDA; the variant is that of the package index for the system.
+    is_assumed = missing.reference.link_time and not missing.knowledge.labelled and not missing.knowledge.exact
     elsewhere = target is not None and missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER)
     yield from row_causes(
         "gpu-build-lacking",
         missing,
-        score=0.4 if target is None else 0.81 if elsewhere else 0.95,
+        score=0.4 if target is None or is_assumed else 0.81 if elsewhere else 0.95,
         library=next(iter(missing.libraries), ""),
         vendor="ROCm" if hip else "CUDA",
         elsewhere=elsewhere,
+        is_assumed=is_assumed,
     )
 
 

@@ -231,7 +231,10 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
         build = newest_with(values["gpu"].replace("compute_", "sm_"))
         return torch_commands.install_torch(build[0], missing, variant=build[1]) if build else None
     if at[:2] < _OLDEST_SINCE_12_8:
-        command = torch_commands.force_reinstall(torch_commands.newest_torch("cu126", missing)).replace(" -U", "", 1)
+        of_target = "cu126" in torch_commands.variants_of(missing.target_version, missing)
+        found = torch_commands.torch_of_variant("cu126", missing) if of_target else None
+        command = torch_commands.force_reinstall(found or torch_commands.newest_torch("cu126", missing))
+        command = command.replace(" -U", "", 1)
         return f"{command}  # builds for CUDA 12.8 and later have no code for it"
     if not torch_lacks_gpu(values, missing) and "refused_by_torch" not in values:
         return None

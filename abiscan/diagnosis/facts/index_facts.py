@@ -41,7 +41,7 @@ def index_lacks(values: Values, missing: MissingName) -> str | None:
         is_there = any(variant in each for each in known) if any(known) else label == variant
         if is_there and values.get("plain_offered") and _is_between(values):
             return "system"
-        return "python" if is_there else "variant"
+        return ("label" if values.get("of_uv") else "python") if is_there else "variant"
     if label:
         # What the package index offers begins later: neither index has this release for that Python.
         return "release" if _is_before(values) else "label"

@@ -83,6 +83,15 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     return "\n".join(chain.from_iterable(ways)) or None
 
 
+def paired_command(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the value `torch` with its label (value `torch_label`), and the value `paired` for it;
+    None without a label: the build of the package index is then asked for."""
+    there = _with_torch(f"{values.get('torch', '')}+{values.get('torch_label', '')}", missing)
+    if there is None or "torch_label" not in values:
+        return None
+    return reinstall_package({"project": values.get("paired", "")}, there)
+
+
 def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:
     """The packages that a value names, those with the same wheels together."""
     groups: dict[tuple[object, ...], list[Package]] = {}

@@ -171,7 +171,10 @@ def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
     elif _OF_MOST_DRIVERS not in torch_commands.variants_of(version, missing):
         command = torch_commands.install_torch(version, missing, cuda="")
     else:
-        command = torch_commands.torch_of_variant(_OF_MOST_DRIVERS, missing)
+        # For the CUDA that the text names: the project has an index, packages or a toolkit for it.
+        named = missing.log.variant or missing.target_variant
+        is_there = named.startswith("cu") and named in torch_commands.variants_of(version, missing)
+        command = torch_commands.torch_of_variant(named if is_there else _OF_MOST_DRIVERS, missing)
     return command and torch_commands.force_reinstall(command)
 
 
@@ -203,8 +206,9 @@ def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
 
 
 def torch_for_driver(values: Values, missing: MissingName) -> str | None:
-    """The command that installs the newest torch for a CUDA that the driver (value `driver_cuda`) supports."""
-    command = torch_commands.torch_for_cuda(values.get("driver_cuda", ""), missing)
+    """The command that installs torch for a CUDA that the driver (value `driver_cuda`) supports: the target's release,
+    else the newest that has one."""
+    command = torch_commands.torch_for_cuda(values.get("driver_cuda", ""), missing, for_driver=True)
     return command and torch_commands.force_reinstall(command)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from abiscan.diagnosis.fixes import extension_fixes
 from abiscan.diagnosis.fixes.libtorch_programs import find_program
 from abiscan.diagnosis.fixes.safe_names import safe
-from abiscan.diagnosis.fixes.torch_commands import torch_of_cuda_since
+from abiscan.diagnosis.fixes.torch_commands import force_reinstall, install_torch, torch_of_cuda_since
 from abiscan.diagnosis.fixes.wheel_rows import platform_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
@@ -22,6 +22,9 @@ from abiscan.ownership.vendors import cuda_distribution, cuda_in_name, cuda_sinc
 _OF_NVCC = "__cuda"
 _STEM = "nvidia-"
 _RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
+_OF_PIP: Final = "/nvidia/"
+# The package of conda with all libraries of CUDA; vios-s/DiffAN issue 7 (read 2026-11-29).
+_LAST_CUDATOOLKIT: Final = "11"
 # triton/runtime/build.py and cache.py, torch/_inductor/runtime/cache_dir_utils.py.
 _OF_TRITON = r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$"
 _COMPILE_AGAIN: Final = (
@@ -100,11 +103,18 @@ def _cuda_ways(missing: MissingName, vendor: Vendor, installed: str) -> Iterator
             f'or: pip install --upgrade "{distribution}"  # the symbol is of CUDA {release_of_name}: '
             f"an older lib{vendor.library} lacks it"
         )
-    target = missing.target
-    torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
-    yield f"or: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
+    again, target = "pip install torch", missing.target
+    if target is not None and versions.is_release(target.version):
+        found = install_torch(target.version, missing, cuda="" if target.variant == "cpu" else None)
+        again = found or f'pip install "torch=={target.version}"'
+    yield f"or: {force_reinstall(again)}  # installs lib{vendor.library} for its CUDA release"
     release = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
-    if release is not None and vendor.conda_of_nvidia:
+    if _OF_PIP in missing.file.path and release is not None and release[1] == _LAST_CUDATOOLKIT:
+        yield (
+            "or, in a conda environment: conda remove --force cudatoolkit  # its copies, in lib of the environment, "
+            "are found before those that pip installs with torch"
+        )
+    elif release is not None and vendor.conda_of_nvidia:
         yield (
             f'or, in a conda environment: conda install -c nvidia "{vendor.conda_of_nvidia}={release[1]}.*"  # if '
             f"another release is there (conda list)"

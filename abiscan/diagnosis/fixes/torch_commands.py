@@ -29,6 +29,9 @@ from abiscan.releases.torch_indexes import INDEXES
 
 _LOADED_RELEASE: Final = """$(python -c 'import torch; print(torch.__version__.split("+")[0])')"""
 _FIRST_COMPLETE_CUDA: Final = (12,)
+# Minor version compatibility (https://docs.nvidia.com/deploy/cuda-compatibility).
+_FIRST_COMPATIBLE_CUDA: Final = (11,)
+_ANY_MINOR: Final = 99
 # Of the package index; packages.toml has the source.
 _FIRST_CUDA_ON_AARCH64: Final = (2, 11)
 
@@ -294,16 +297,24 @@ def newest_of_variant(variant: str, missing: MissingName) -> str | None:
     return next((torch for row in rows for torch, known in row.variants.items() if variant in known), None)
 
 
-def torch_for_cuda(cuda: str, missing: MissingName, *, same_major: bool = False) -> str | None:
+def torch_for_cuda(
+    cuda: str, missing: MissingName, *, same_major: bool = False, for_driver: bool = False
+) -> str | None:
     """The command that installs the newest torch for this CUDA release or one before it; None if none is known.
 
     Args:
         same_major: only for a CUDA of the same major release.
+        for_driver: it is that of a driver, which runs all releases of this major one; the target's release, if it has
+            such a build.
     """
     most = versions.order(cuda)
     if most is None:
         return None
-    for torch, known in ((torch, known) for row in rows_of(_torch(), missing) for torch, known in row.variants.items()):
+    if for_driver and most >= _FIRST_COMPATIBLE_CUDA:
+        most = (most[0], _ANY_MINOR)
+    of_target = [(missing.target_version, variants_of(missing.target_version, missing))] if for_driver else []
+    rows = (row.variants.items() for row in rows_of(_torch(), missing))
+    for torch, known in chain(of_target, chain.from_iterable(rows)):
         fitting = [each for each in known if _is_up_to(each, most, same_major=same_major)]
         if fitting and is_installable(patch_release(torch), missing):
             return install_torch(patch_release(torch), missing, variant=max(fitting, key=_cuda_of))
