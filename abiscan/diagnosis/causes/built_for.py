@@ -83,7 +83,7 @@ def by_label(missing: MissingName) -> Candidates:
         return
     newer = at > here
     evidence = (
-        f"{extension} is built for torch {wanted} (by the label of its wheel or of its page); the torch in the text is "
+        f"{extension} is built for torch {wanted} (by its version label); the torch in the text is "
         f"{missing.target_label}.",
     )
     project = safe(extension, "the extension")

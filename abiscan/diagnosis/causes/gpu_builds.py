@@ -59,7 +59,7 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
         return  # a file for CUDA, which no torch for that GPU loads
     if target is not None and target.variant != "cpu" and (target.cuda or target.hip or target.variant):
         return
-    # Of a link, whose headers are of a build for CUDA; the variant is that of the package index for the system.
+    # The headers of a link are those of a build for CUDA; the variant is only that of the package index for the system.
     is_assumed = missing.reference.link_time and not missing.knowledge.labelled and not missing.knowledge.exact
     elsewhere = target is not None and missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER)
     yield from row_causes(

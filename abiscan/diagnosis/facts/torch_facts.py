@@ -136,19 +136,8 @@ def torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
 def built_beside_other_torch(values: Values, missing: MissingName) -> bool:
     """Whether the torch that the text names is for the value `toolkit_cuda`, and the message is about a torch for
     another CUDA (value `torch_cuda`)."""
-    cuda = cuda_release(_label(missing))
+    cuda = cuda_release((missing.log.torch or "").partition("+")[2])
     return bool(cuda) and cuda == values.get("toolkit_cuda") != values.get("torch_cuda", cuda)
-
-
-def install_torch_again(_values: Values, missing: MissingName) -> str | None:
-    """The command that installs the torch that the text names."""
-    command = torch_commands.install_torch(missing.target_version, missing, variant=_label(missing))
-    return command and torch_commands.force_reinstall(command)
-
-
-def _label(missing: MissingName) -> str:
-    """The label of the torch that the text names: `cu113`."""
-    return (missing.log.torch or "").partition("+")[2]
 
 
 # The oldest index of PyTorch with builds of each release from 2.6 on, and code for GPUs from 5.0 on.

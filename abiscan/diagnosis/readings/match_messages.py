@@ -204,7 +204,8 @@ def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
 
 def _is_only(found: re.Match[str], pattern: re.Pattern[str]) -> bool:
     """Whether each match in its text has the same values."""
-    return all(_values(each) == _values(found) for each in pattern.finditer(found.string))
+    values = _values(found)
+    return all(_values(each) == values for each in pattern.finditer(found.string))
 
 
 # The words near each other in a long line, and the messages of one word, have the same parts of a text.

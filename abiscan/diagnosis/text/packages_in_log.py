@@ -121,11 +121,11 @@ def find_made_for(text: str) -> tuple[str, str] | None:
     """The only extension with a torch in its label; None if there are several with different ones."""
     found = {}
     for match in matches("made_for", text):
-        name, version = filter(None, match.groups())
+        version = match[2]
         if "." not in version:
             # `pt20`, `torch200`, `torch2100`: major, minor, and with three digits or more a zero for the patch release.
             version = f"{version[0]}.{version[1:-1] if len(version) > 2 else version[1:]}"
-        found[name.replace("_", "-").lower()] = version
+        found[match[1].replace("_", "-").lower()] = version
     return next(iter(found.items())) if len(set(found.values())) == 1 else None
 
 
