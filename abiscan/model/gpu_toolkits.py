@@ -40,6 +40,20 @@ _LAST: Final = {
     "7.0": "12.9",
     "7.2": "12.9",
 }
+# Release of the toolkit -> the newest major release of GCC that it accepts, until the next row
+# (torch/utils/cpp_extension.py, CUDA_GCC_VERSIONS; crt/host_config.h).
+_GCC: Final = {
+    "9.0": 6,
+    "9.2": 7,
+    "10.1": 8,
+    "11.0": 9,
+    "11.1": 10,
+    "11.4": 11,
+    "12.0": 12,
+    "12.4": 13,
+    "12.8": 14,
+    "13.0": 15,
+}
 NAMES: Final = tuple(
     (re.compile(pattern), capability)
     for pattern, capability in (
@@ -116,6 +130,32 @@ def first_toolkit(capability: str) -> str | None:
 def last_toolkit(capability: str) -> str | None:
     """The last CUDA release that compiles for it; None for those that the newest release supports."""
     return _LAST.get(capability) or _LAST.get(capability.partition(".")[0])
+
+
+def newest_capability(toolkit: str, *, before: bool = False) -> str | None:
+    """The newest compute capability of a graphics card or server that a CUDA release compiles for (`8.0` for 11.0);
+    None if unknown.
+
+    Args:
+        before: the releases before it.
+    """
+    at = _release(toolkit)
+    there = (each for each, first in _FIRST.items() if _release(first) < at or (not before and _release(first) == at))
+    return max((each for each in there if each not in _OF_BOARDS), key=_release, default=None)
+
+
+# Jetsons, and GPUs that run the code of another one.
+_OF_BOARDS: Final = ("6.2", "7.2", "8.7", "10.1", "11.0")
+
+
+def newest_gcc(toolkit: str) -> int | None:
+    """The newest GCC that a CUDA release accepts (`11` for 11.8); None if unknown."""
+    at = _release(toolkit)
+    return next((gcc for first, gcc in reversed(_GCC.items()) if at and at >= _release(first)), None)
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d{1,4}", text))
 
 
 def capability_of_name(name: str) -> str | None:

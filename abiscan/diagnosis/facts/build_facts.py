@@ -22,6 +22,8 @@ from abiscan.diagnosis.fixes.hip_sources import gpu_vendor_of, hip_note, is_for_
 from abiscan.diagnosis.fixes.safe_names import normalised
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.model import versions
+from abiscan.model.gpu_toolkits import newest_capability
 from abiscan.releases import companions
 
 
@@ -143,6 +145,22 @@ def build_for_capability(values: Values, missing: MissingName) -> str:
         return f"add {flag} to {setting} of {package and package.name}, which lists the GPUs; {build}"
     setting = setting.format(digits=digits, capability=capability or "X.Y")
     return f"export {setting}; {build}"
+
+
+def build_for_older_gpu(values: Values, missing: MissingName) -> str | None:
+    """The commands that build the package of the message for the newest GPU that nvcc compiles for, which is older than
+    the first release with the value `gpu`; None for a GPU that only later releases drop."""
+    first = gpu_facts.gpu_first_cuda(values, missing) or ""
+    there = missing.log.toolkit or missing.target_cuda
+    at, since = versions.order(there), versions.order(first)
+    is_known = at is not None and since is not None and at[:2] < since
+    older = newest_capability(there) if is_known else newest_capability(first, before=True)
+    package = package_commands.find_package(missing, built_project(values, missing))
+    has_own_list = package is not None and package.architectures
+    if not first or older is None or has_own_list or gpu_facts.gpu_is_dropped(values, missing):
+        return None
+    build = build_for_capability({**values, "gpu": f"sm_{older.replace('.', '')}"}, missing)
+    return build.replace(f'="{older}"', f'="{older}+PTX"', 1)
 
 
 def build_of_project(values: Values, missing: MissingName) -> str | None:

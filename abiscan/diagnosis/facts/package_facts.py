@@ -163,6 +163,16 @@ def wheel_of_package(values: Values, missing: MissingName) -> bool:
     return bool(has_both) and "--no-build-isolation" not in (reinstall_package(values, missing) or "")
 
 
+def wheels_page(values: Values, missing: MissingName) -> str | None:
+    """The page of releases with wheels of the package of the message for the platform of the text."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    if package is None:
+        return None
+    rows = (row.install for row in wheel_rows.rows_of(package, missing))
+    pages = (install.partition("/download/")[0] for install in rows if "/releases/download/" in install)
+    return next((page for page in pages if "{" not in page), None)
+
+
 def other_system(values: Values, missing: MissingName) -> str | None:
     """The system to use the package of the message on; None if it is made for this one."""
     package = package_commands.find_package(missing, built_project(values, missing))

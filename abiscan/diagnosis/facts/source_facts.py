@@ -16,6 +16,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.text import generated_modules
 from abiscan.diagnosis.text.gpu_vendors import AMD
 from abiscan.model import module_name, versions
+from abiscan.model.gpu_toolkits import newest_gcc
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
 from abiscan.ownership.torch_headers import header_of_name
@@ -40,6 +41,13 @@ def other_host_compiler(values: Values, _missing: MissingName) -> bool:
     """Whether nvcc accepts the GCC of the text (values `stated_gcc`, `major`): it was started with another."""
     there, newest = versions.order(values.get("stated_gcc", "")), versions.order(values.get("major", ""))
     return there is not None and newest is not None and there[0] <= newest[0]
+
+
+def gcc_of_toolkit(values: Values, missing: MissingName) -> str | None:
+    """The newest GCC that the toolkit of the message (value `toolkit`) or of the text accepts."""
+    of_text = missing.log.toolkit or missing.target_cuda or wheel_rows.cuda_release(missing.log.variant)
+    newest = newest_gcc(values.get("toolkit") or of_text)
+    return None if newest is None else str(newest)
 
 
 def install_for_cmake(values: Values, missing: MissingName) -> str | None:

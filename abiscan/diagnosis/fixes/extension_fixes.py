@@ -220,12 +220,14 @@ def _build_in_place(missing: MissingName, known: Package | None) -> str | None:
         stem = path.removesuffix(any_tag)
         file = _for_cmd(path) if on_windows else safe(stem, "FILE") + path[len(stem) :]
         notes.append("Python loads the module from there, where pip install does not replace it")
-    if on_windows:
-        remove = f"{f'del {chr(34)}{file}{chr(34)} & ' if file else ''}if exist build rmdir /s /q build"
-        remove = f"({remove})"
-    else:
-        remove = f"rm -rf build {file}".rstrip()
-    return _build_checkout(known, f"python setup.py {step}", missing, notes, before=remove)
+    return _build_checkout(known, f"python setup.py {step}", missing, notes, before=_remove_build(missing, file))
+
+
+def _remove_build(missing: MissingName, file: str = "") -> str:
+    """The command that removes the folder build of a source tree, and the file that was built."""
+    if is_on_windows(missing):
+        return f"({f'del {chr(34)}{file}{chr(34)} & ' if file else ''}if exist build rmdir /s /q build)"
+    return f"rm -rf build {file}".rstrip()
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:
@@ -266,8 +268,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     gpu = needs_gpu_build(missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     # setuptools compiles no file again for another torch.
-    notes = [f"{tree}, with {_torch(missing)} installed{archs}", "remove its folder build first"]
-    return build_commands.with_build_tools(f"{build_commands.BUILD} .", missing, notes)
+    command = f"{_remove_build(missing)} && {build_commands.BUILD} ."
+    return build_commands.with_build_tools(command, missing, [f"{tree}, with {_torch(missing)} installed{archs}"])
 
 
 def _build_each(first: Package, missing: MissingName, others: Sequence[str]) -> str | None:
