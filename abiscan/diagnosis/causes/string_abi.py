@@ -9,7 +9,7 @@ import re
 from functools import partial
 
 from abiscan.diagnosis.fixes import extension_fixes, torch_commands, torch_fixes
-from abiscan.diagnosis.fixes.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.fixes.libtorch_programs import find_linked_program, find_program, use_libtorch
 from abiscan.diagnosis.fixes.package_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -386,6 +386,13 @@ def _fix(missing: MissingName, mine: str) -> str:
         # Distributions have libraries with the new class: the caller has the old one for a torch that needs it.
         if mine == "new":
             return text
+        if (linked := find_linked_program(missing)) is not None:
+            other = use_libtorch(missing, linked, ReleaseRanges(), new_string=True)
+            return (
+                "If it uses libtorch: an archive without cxx11-abi in its name, and the torch of pip up to 2.6, add "
+                f"-D_GLIBCXX_USE_CXX11_ABI=0 to all that is compiled with them.\n{other}\n"
+                f"If it does not use libtorch: {text[0].lower()}{text[1:]}"
+            )
         return (
             f"If the caller is an extension of torch, which takes the std::string of torch: build the library with "
             f"-D_GLIBCXX_USE_CXX11_ABI=0 (CMake: -DCMAKE_CXX_FLAGS=-D_GLIBCXX_USE_CXX11_ABI=0), and link that one\n"

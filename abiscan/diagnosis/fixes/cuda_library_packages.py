@@ -19,6 +19,7 @@ from abiscan.ownership.vendors import cuda_distribution, distributions_beside, v
 
 # Up to this release of CUDA, file names have both of its numbers (libcudart.so.10.1).
 LAST_WITH_MINOR = 10
+_OF_MOST_WHEELS: Final = 12
 SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
 # https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488; from
 # r34.1 on the driver alone is mounted (https://github.com/NVIDIA/nvidia-container-runtime/issues/173).
@@ -127,7 +128,7 @@ def install_for_torch(library: CudaLibrary) -> str:
     is_other = is_of_other_minor(name, target.cuda)
     if not ways:
         here = missing.target_cuda if is_other else major_here
-        ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
+        ways.append(_build_for_cuda(missing, f"CUDA {here}, the CUDA release of {missing.target_label}"))
     elif releases and major_here not in releases:
         first, *others = ways[0].split("\n")
         if first.startswith("pip ") and f"for CUDA {major_here}" not in first:
@@ -171,13 +172,24 @@ def _with_folder_of(vendor: Vendor) -> str:
     )
 
 
-def _build_for_cuda(missing: MissingName) -> str:
-    """The build of an unknown extension; for a library of NVIDIA, another release of it."""
+def _with_wheel(vendor: Vendor, distribution: str, note: str = "") -> str:
+    """Install the wheel of a library, and let the loader find it if torch does not load it itself."""
+    command = f'pip install "{distribution}"{note}'
+    if vendor.with_torch:
+        return command
+    packages = "$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')/nvidia"
+    found = f"$(find {packages} -name 'lib{vendor.library}.so*' -print -quit)"
+    return f'{command}\nexport LD_LIBRARY_PATH="$(dirname {found}):$LD_LIBRARY_PATH"'
+
+
+def _build_for_cuda(missing: MissingName, cuda: str = "the CUDA of torch") -> str:
+    """The build of an unknown extension for a release of CUDA; for a library of NVIDIA, another release of it."""
     if vendor_of_library(missing.file.base_name) is not None:
         return f"Install a release of {safe(missing.file.base_name, 'the file')} for the installed library."
+    toolkit = f"export CUDA_HOME=/usr/local/cuda-{missing.target_cuda}; " if missing.target_cuda else ""
     return (
-        "Install the build of the extension for the CUDA of torch, or build it with nvcc of that release (CUDA_HOME): "
-        f"{extension_fixes.rebuild(missing)}"
+        f"Install the build of the extension for {cuda}, or build it with nvcc of that release (CUDA_HOME): "
+        f"{toolkit}{extension_fixes.rebuild(missing)}"
     )
 
 
@@ -230,8 +242,11 @@ def install_itself(library: CudaLibrary) -> str:
         in_container = (_JETSON_IMAGE_BUILD,) if missing.log.is_image_build else (_JETSON_CONTAINER,)
         of_jetson = in_container if missing.log.is_jetson_container or missing.log.is_image_build else of_system
         return "\n".join((*of_jetson, f"torch: {torch_commands.WHEELS_FOR_JETSON}"))
+    cuda = int(missing.target_cuda_major) if missing.target_cuda else None
     if major is None:
-        return path
+        of_torch = None if vendor.with_torch else cuda_distribution(vendor, cuda or _OF_MOST_WHEELS)
+        which = f"  # for CUDA {cuda or _OF_MOST_WHEELS}"
+        return path if of_torch is None else f"{_with_wheel(vendor, of_torch, which)}\nor: {path}"
     if vendor.library == "nvToolsExt":
         # The wheels for CUDA 12.9 and later do not contain it.
         return (
@@ -239,7 +254,6 @@ def install_itself(library: CudaLibrary) -> str:
             "print(nvidia.nvtx.__path__[0])')/lib:$LD_LIBRARY_PATH\"  # for every release of CUDA\nor: " + path
         )
     distribution = cuda_distribution(vendor, int(major))
-    cuda = int(missing.target_cuda_major) if missing.target_cuda else None
     if distribution is not None and vendor.library == "cupti" and (minor := minor_release(library.name)):
         # Names of CUPTI for CUDA 11 have the minor release; wheels exist for two of them.
         of_minor = f'pip install "{distribution}=={minor}.*"\nor: {path}'
@@ -249,7 +263,7 @@ def install_itself(library: CudaLibrary) -> str:
         second = vendor.with_torch and cuda not in (None, int(major))
         if (minor := minor_release(library.name)) and int(major) > _LAST_CUDATOOLKIT:
             distribution = f"{distribution}=={minor}.*"
-        return path if second else f'pip install "{distribution}"\nor: {path}'
+        return path if second else f"{_with_wheel(vendor, distribution)}\nor: {path}"
     beside = distributions_beside(vendor, int(major))
     if cuda is not None:
         beside = {each: text for each, text in beside.items() if each == cuda}

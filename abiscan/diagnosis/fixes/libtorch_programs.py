@@ -41,8 +41,8 @@ def find_program(missing: MissingName) -> Program | None:
     if missing.file.distribution is not None or any(folder in path for folder in _OF_PIP):
         return program_of_text(missing.file.base_name)  # of a binding that loads the torch of pip
     found = program_of_text(path) if path else None
-    if found is None and _is_linked_alone(missing):
-        found = programs_by_id()["c++"]
+    if found is None and missing.is_torch_name:
+        found = find_linked_program(missing)
     named = _is_extension(missing) or any(extension in path for extension in (*_EXTENSIONS, "python"))
     if found is None and "/" in path and not named:
         found = programs_by_id()["c++"] if not missing.log.program else None
@@ -58,12 +58,13 @@ def _is_extension(missing: MissingName) -> bool:
     return package_of_file(facts.path) is not None or any(is_python_name(each.name) for each in facts.imports)
 
 
-def _is_linked_alone(missing: MissingName) -> bool:
-    """Whether a linker of Linux or macOS made a program: setuptools lets it leave symbols of a module undefined."""
+def find_linked_program(missing: MissingName) -> Program | None:
+    """The kind of program that a linker of Linux or macOS made; None for a module of Python, which setuptools lets it
+    leave with undefined symbols."""
     log = missing.log
     of_python = log.project or log.projects or log.python or log.is_compiled_at_first_use or log.is_python_build
-    is_elsewhere = missing.reference.msvc or is_on_windows(missing) or log.program
-    return missing.reference.link_time and missing.is_torch_name and not of_python and not is_elsewhere
+    is_elsewhere = missing.reference.msvc or is_on_windows(missing) or log.program not in ("", None, "c++")
+    return programs_by_id()["c++"] if missing.reference.link_time and not of_python and not is_elsewhere else None
 
 
 def use_libtorch(

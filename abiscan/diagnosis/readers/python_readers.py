@@ -22,14 +22,32 @@ from abiscan.diagnosis.text.text_facts import values as names_of
 from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARAMETERS, find_names, names_of_packages
 
 VALUES: Final = (
-    *("project", "base", "for_python", "library", "said", "torch_file", "package", "about", "origin", "how_to"),
+    *(
+        "project",
+        "base",
+        "for_python",
+        "built_file",
+        "library",
+        "said",
+        "torch_file",
+        "package",
+        "about",
+        "origin",
+        "how_to",
+    ),
     *("parameter", "parameter_of", "is_exact", "missing_module", "inside", "source_folder", "listed_release"),
+    "built_file",
 )
 """Values that readers of this module may add besides `name`."""
 
 _LINES_OF_COMMANDS = 4
 _FURTHER_COMMANDS = re.compile(r"(?:\n[ \t$>`]{0,8}(?:python3? -m )?pip3? install [^\n]{1,240}){1,4}")
 _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 40, 40
+
+
+_INSTALLS: Final = re.compile(
+    r"\brunning (?:install|develop|bdist)|\binplace\b|\bpip3? install|setup\.py (?:build )?(?:install|develop)"
+)
 
 
 def compiled_module(hit: Hit, values: Values) -> Values | None:
@@ -45,12 +63,21 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
             return None
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
-    file = _file_for_python(base, hit)
+    file, built = _file_for_python(base, hit), _built_file(base, hit)
     compiled = (is_compiled_module(name) or is_file_of_package(name)) and not name.startswith(("torch.", "triton."))
-    if name == "torch" or not (compiled or file):
+    if name == "torch" or not (compiled or file or built):
         return None
     found = {"name": name, "project": name.partition(".")[0], "base": base}
+    if built is not None:
+        return {**found, "built_file": built[0]}
     return found if file is None else {**found, "for_python": f"{file[1]}.{file[2]}"}
+
+
+def _built_file(base: str, hit: Hit) -> re.Match[str] | None:
+    """The file of a module that `setup.py build` wrote, in a text that shows no installation of it."""
+    text = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
+    folder = r"\bbuild[/\\]lib[\w.-]{0,64}[/\\](?:\w{1,64}[/\\]){0,8}"
+    return None if _INSTALLS.search(text) else re.search(rf"{folder}{re.escape(base)}\.[\w.-]{{0,64}}", text)
 
 
 def _file_for_python(base: str, hit: Hit) -> re.Match[str] | None:
