@@ -27,9 +27,11 @@ from abiscan.model.target import TorchBuild
 
 # Characters of a text that its question may be in.
 _QUESTION = 4_096
-# Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, do not show that the error is from this
-# one.
-_ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
+# Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, or to which a toolkit is installed by
+# default, do not show that the error is from this one.
+_ANY_MACHINE = re.compile(
+    r"/(?:(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)|usr/local/cuda[\d.-]*|opt/(?:cuda|rocm)[\d.-]*)/(?!.*-packages/)"
+)
 _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))

@@ -16,7 +16,7 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.diagnosis.readings.read_text import ReadText
-from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NPU, XPU
+from abiscan.diagnosis.text.gpu_vendors import AMD, DCU, NOT_NVIDIA
 from abiscan.errors import UnknownBuild
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
@@ -25,7 +25,6 @@ from abiscan.releases.build import has_the_new_string, loaded_globally
 from abiscan.releases.exports import VariantExports
 from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 
-_NOT_NVIDIA = (AMD, DCU, NPU, XPU)
 # Where the build of the index is for another variant than that of Linux on x86_64.
 _OF_SEVERAL_VARIANTS = ("win_amd64", "macosx", "linux_aarch64")
 
@@ -201,7 +200,7 @@ def _without_cuda(known: Knowledge, origin: _Origin) -> Knowledge:
     named, facts, target = origin.options.torch, origin.facts, known.target
     unlabelled = named is None and facts.platform in _OF_SEVERAL_VARIANTS and not origin.here
     spec = named if named is not None else origin.stated
-    if not (facts.gpu in _NOT_NVIDIA or unlabelled) or spec is None or versions.order(spec) is None or "+" in spec:
+    if not (facts.gpu in NOT_NVIDIA or unlabelled) or spec is None or versions.order(spec) is None or "+" in spec:
         return known
     if target is None or target.cuda is None:
         return known

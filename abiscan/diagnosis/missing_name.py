@@ -12,6 +12,7 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related, with_prefixes
 from abiscan.diagnosis.release_position import Position, position_of
+from abiscan.diagnosis.text.gpu_vendors import NO_GPU, NOT_NVIDIA
 from abiscan.diagnosis.text.log_facts import LogFacts
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.model.facts import VersionNeed
@@ -116,6 +117,17 @@ class MissingName:
     def target_variant(self) -> str:
         """The variant of the target; empty if unknown."""
         return "" if self.target is None else self.target.variant
+
+    @property
+    def variant_is_assumed(self) -> bool:
+        """Whether the target of a text has the variant of the package index, and nothing shows the installed one."""
+        is_known = (
+            self.knowledge.labelled
+            or self.knowledge.exact
+            or self.log.cpu_build
+            or self.log.gpu in (NO_GPU, *NOT_NVIDIA)
+        )
+        return self.file.facts is None and not is_known
 
     @property
     def target_cuda(self) -> str:

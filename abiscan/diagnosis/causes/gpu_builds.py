@@ -60,12 +60,13 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     if target is not None and target.variant != "cpu" and (target.cuda or target.hip or target.variant):
         return
     # The headers of a link are those of a build for CUDA; the variant is only that of the package index for the system.
-    is_assumed = missing.reference.link_time and not missing.knowledge.labelled and not missing.knowledge.exact
+    is_assumed = target is not None and missing.variant_is_assumed
+    of_link = is_assumed and missing.reference.link_time
     elsewhere = target is not None and missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER)
     yield from row_causes(
         "gpu-build-lacking",
         missing,
-        score=0.4 if target is None or is_assumed else 0.81 if elsewhere else 0.95,
+        score=0.4 if target is None or of_link else 0.75 if is_assumed else 0.81 if elsewhere else 0.95,
         library=next(iter(missing.libraries), ""),
         vendor="ROCm" if hip else "CUDA",
         elsewhere=elsewhere,

@@ -182,8 +182,10 @@ def _not_in_target(search: _Search, target: TorchBuild, shipped: ReleaseRanges) 
         yield search.candidate(CauseId.ROCM_NAMING, 0.93, way, only)
     elif not ships:
         lacks = f"{here} is not built for {gpu} and does not contain this library."
+        if missing.variant_is_assumed:
+            lacks = f"The text does not show the variant of {here}: the build of the package index is not for {gpu}."
         of_gpu = partial(torch_fixes.build_for, gpu or "", missing)
-        yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.93, of_gpu, lacks)
+        yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.75 if missing.variant_is_assumed else 0.93, of_gpu, lacks)
     elif not shipped:
         build = partial(torch_fixes.rebuild_or_install, missing, shipped)
         yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, build, f"{_no_known_build(missing)}.")
@@ -259,7 +261,9 @@ def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
         why = f"If c10 and torch_cpu are found, torch is {other}, which does not contain it."
     if not search.at_link_time and not search.of_program and _stands_behind_base(name, search.missing):
         score, remaining = 0.92, 0.6
-        if not name.lower().endswith((".dll", ".pyd")):  # Windows does not show the order
+        if search.missing.file.facts is None and name.lower().endswith((".dll", ".pyd")):
+            score = 0.78  # Windows does not show the order
+        else:
             why = (
                 f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
                 f"loaded, and is probably {other}."

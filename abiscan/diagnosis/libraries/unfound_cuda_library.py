@@ -70,9 +70,10 @@ def causes_for_cuda(
     target = missing.target
     if target is not None and target.variant == "cpu" and _is_for_cuda_of_torch(library) is None:
         text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
+        if missing.variant_is_assumed:
+            text = f"Or torch is a CPU build, as {missing.target_label}, and does not install the CUDA libraries."
         install = partial(torch_fixes.gpu_build, missing, cuda=max(library.releases, default=""))
-        # A release that a text names without its variant may be of any index.
-        score = 0.82 if missing.knowledge.labelled or missing.file.facts is not None else 0.7
+        score = 0.7 if missing.variant_is_assumed else 0.82
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, (*evidence, text), install)
     if gpu_vendor_of(missing) == NO_GPU and missing.knowledge.target_from_source:
         text = "torch was built from source without CUDA: an extension that was built for CUDA does not fit it."

@@ -13,5 +13,6 @@ XPU: Final = "xpu"
 """Intel."""
 NO_GPU: Final = "cpu"
 """A build of torch without GPU."""
+NOT_NVIDIA: Final = (AMD, DCU, NPU, XPU)
 WITHOUT_CUDA_CODE: Final = (NO_GPU, NPU, XPU)
 """Their torch contains no CUDA code, nor HIP."""
