@@ -161,4 +161,7 @@ def _release(text: str) -> tuple[int, ...]:
 def capability_of_name(name: str) -> str | None:
     """The compute capability of a GPU by its name (`RTX 5090` -> `12.0`); None for a name that is not known."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return next((capability for pattern, capability in NAMES if pattern.fullmatch(plain)), None)
+    # "1080 Ti", "1080 GTX": a number alone is of one series.
+    number, series = re.fullmatch(r"(\d{4})(?:ti)?(?:[rg]tx)?", plain), ("", "rtx", "gtx")
+    forms = [plain] if number is None else [f"{each}{number[1]}" for each in series]
+    return next((capability for pattern, capability in NAMES if any(map(pattern.fullmatch, forms))), None)

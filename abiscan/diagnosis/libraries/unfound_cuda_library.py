@@ -182,6 +182,7 @@ def _of_toolkit(library: CudaLibrary, evidence: tuple[str, ...], by_torch: bool)
             commands=commands,
             part=library.name,
             wsl=missing.log.is_wsl,
+            ctranslate2=major if missing.log.names_ctranslate2 else "",
         )
         score = min(score, 0.7)
     yield from _absent_or_other(library, evidence, score, absent, by_torch)

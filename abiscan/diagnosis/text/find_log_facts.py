@@ -49,7 +49,16 @@ _R: Final = "r"
 _FIRST_LIBTORCH: Final = (1,)
 # Facts that hold where the text shows the row of `text_facts.toml` of the same name.
 _SHOWN: Final = (
-    *("only_wheel", "is_wsl", "is_apptainer", "has_pip_rocm", "is_musl", "is_jetson", "is_apple_silicon"),
+    *(
+        "only_wheel",
+        "is_wsl",
+        "is_apptainer",
+        "names_ctranslate2",
+        "has_pip_rocm",
+        "is_musl",
+        "is_jetson",
+        "is_apple_silicon",
+    ),
     *("is_nvidia_image", "torch_in_lib64"),
     *("is_free_threaded", "is_conda", "is_python_build", "is_compiled_at_first_use", "keeps_source"),
     *("rejected_name", "torch_is_not_linked", "validity_asked", "exporting_release_asked"),

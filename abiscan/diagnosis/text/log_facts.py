@@ -52,6 +52,7 @@ class LogFacts(Struct, frozen=True):
             those based on it, and if the text names none or several.
         is_wsl: whether the system is Linux on Windows (WSL).
         is_apptainer: whether the text shows a container of Apptainer or Singularity.
+        names_ctranslate2: whether it names CTranslate2 or a program that uses it, such as faster-whisper.
         has_pip_rocm: whether the ROCm of the text is that of AMD's packages for pip.
         is_musl: whether the system has musl (Alpine) in place of glibc.
         is_jetson: whether the machine is a Jetson of NVIDIA.
@@ -113,6 +114,7 @@ class LogFacts(Struct, frozen=True):
     system: str = ""
     is_wsl: bool = False
     is_apptainer: bool = False
+    names_ctranslate2: bool = False
     has_pip_rocm: bool = False
     is_musl: bool = False
     is_jetson: bool = False
