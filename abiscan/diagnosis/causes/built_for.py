@@ -310,11 +310,12 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
             yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.4, (older[0], beyond, *older[1:]), fix)
             yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, newer, fix)
             return
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, older, fix)
-        if not missing.in_oldest_known:
+        form = "" if missing.in_oldest_known else _EITHER_SIDE
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, older, fix, form)
+        if form:
             # The more releases are on one side of the range, the likelier the torch is one of them.
             score = 0.57 if older_ones >= newer_ones else 0.45 if loaded_globally(ends) else 0.54
-            yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
+            yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix, form)
         return
     if len(ranges) > 1:
         before, after = ranges[-2][1], ranges[-1][0]
@@ -323,7 +324,7 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
             f"{missing.shown}.",
             missing.exported_text,
         )
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix)
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix, _EITHER_SIDE)
     # A torch from before 1.0, where the index begins, is rare.
     score = 0.58 if not missing.in_oldest_known else 0.54 if len(ranges) > 1 else 0.38
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
@@ -339,8 +340,8 @@ def _installable_beside(missing: MissingName, begins: str, ends: str) -> tuple[i
 # Maximum number of releases between a range's end and a near release: about two years.
 _NEAR = 13
 _FAR = 0.54
-# The title of both causes: the stated release has the symbol.
-_OTHER_TORCH = "other-torch"
+# Titles of both causes: the stated release has the symbol; the torch is before or after those that have it.
+_OTHER_TORCH, _EITHER_SIDE = "other-torch", "either-side"
 
 
 def _of_stated_release(missing: MissingName) -> Candidates:

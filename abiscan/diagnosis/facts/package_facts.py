@@ -179,6 +179,15 @@ def other_system(values: Values, missing: MissingName) -> str | None:
     return None if package is None else package_commands.on_another_system(package, missing)
 
 
+def not_for_windows(values: Values, missing: MissingName) -> str | None:
+    """What to use in place of Windows, if the text shows no platform and the package of the message is not made for
+    Windows."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    if package is None or missing.log.platform:
+        return None
+    return package_commands.not_made_for("win_amd64", package)
+
+
 def published_wheel(values: Values, missing: MissingName) -> bool:
     """Whether the first way of `reinstall_package` is a wheel, which needs no compiler."""
     package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))

@@ -33,7 +33,6 @@ from abiscan.diagnosis.fixes.wheel_choice import find_wheel, with_cuda, with_oth
 from abiscan.diagnosis.fixes.wheel_rows import (
     PIP,
     cuda_major,
-    is_on_windows,
     platform_of,
     together,
     upgrade,
@@ -290,11 +289,15 @@ def of_installed_release(package: Package, missing: MissingName, variant: str) -
 def on_another_system(package: Package, missing: MissingName) -> str | None:
     """The system that a package is made for, and where another project has builds for this one; None if it is for this
     one."""
-    platform = platform_of(missing)
-    if package.unsupported is None or platform not in package.unsupported.platforms or missing.log.is_wsl:
+    return None if missing.log.is_wsl else not_made_for(platform_of(missing), package)
+
+
+def not_made_for(platform: str, package: Package) -> str | None:
+    """The same for a platform in wheel tags."""
+    if package.unsupported is None or platform not in package.unsupported.platforms:
         return None
     system, other = (
-        ("Windows", "install it in WSL (wsl --install)") if is_on_windows(missing) else ("macOS", "use it on Linux")
+        ("Windows", "install it in WSL (wsl --install)") if platform == "win_amd64" else ("macOS", "use it on Linux")
     )
     page = package.pages.get(platform)
     wheels = f"\nor a build of another project, for its torch, CUDA and Python: {page}" if page else ""

@@ -218,7 +218,8 @@ def _not_in_later(search: _Search, shipped: ReleaseRanges) -> Candidates:
     named = missing.log.variant if is_split and missing.log.is_conda else ""
     last = newest_of_variant(named, missing) or ""
     is_mixed = _is_before(last, _WITHOUT_SPLIT)
-    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.62 if is_mixed else 0.75 if is_split else 0.92, fix)
+    score = 0.62 if is_mixed else 0.75 if is_split else 0.92
+    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, score, fix, form="cuda-11" if is_split else "")
     if is_split:
         others = ["Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."]
         way = _LIST_TORCH

@@ -115,7 +115,11 @@ def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple
         return (bundled,), "pip install --upgrade --force-reinstall torch  # installs a complete wheel"
     if (package := package_of_file(name)) is not None:
         product = f"{name} is part of {package.name}. Not every release and build of it has this file."
-        return (product,), "\n".join(package_commands.install(package, missing)) or fix
+        ways = "\n".join(package_commands.install(package, missing)) or fix
+        if package.modules and missing.file.facts is None:
+            loads = "before the module that needs it, where this import loads it"
+            ways += f"\nor, where {package.name} is installed: import {package.modules[0]}  # {loads}"
+        return (product,), ways
     if safe(name, "") and (search := _install(name, missing)):
         stem = _stem(name)
         ways = "\n".join(search)
