@@ -117,7 +117,21 @@ def package_of_name(name: str) -> Package | None:
         or _packages_by_module().get(normalised.replace("-", "_"))
         or by_name.get(normalised)
         or by_name.get(normalised.removesuffix("-full"))
+        or _packages_by_repository().get(normalised)
     )
+
+
+@cache
+def _packages_by_repository() -> dict[str, Package]:
+    """Repositories that are not named as their package: `tiny-cuda-nn`. A name of one word is also one of other
+    things."""
+    found: dict[str, Package] = {}
+    for package in load_packages().package:
+        for page in filter(None, (package.repository, package.checkout)):
+            name = re.split(r"\.git|@|/?#", page)[0].rpartition("/")[2].lower().replace("_", "-")
+            if "-" in name:
+                found.setdefault(name, package)
+    return found
 
 
 def package_in_words(text: str) -> Package | None:

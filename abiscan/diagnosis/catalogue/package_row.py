@@ -233,6 +233,7 @@ class Package(_Row, frozen=True, kw_only=True):
         architectures_source: file of the package with this information.
         guide: page with the steps of a build that pip cannot run.
         former: the distribution with its compiled modules before some release.
+        namesake: page that shows that the distribution of this name on the package index is another project.
         known_failures: why its builds fail.
     """
 
@@ -288,6 +289,7 @@ class Package(_Row, frozen=True, kw_only=True):
     architectures_source: str = ""
     guide: str = ""
     former: FormerName | None = None
+    namesake: str = ""
     known_failures: tuple[KnownFailure, ...] = ()
 
 

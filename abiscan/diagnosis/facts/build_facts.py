@@ -147,6 +147,16 @@ def build_for_capability(values: Values, missing: MissingName) -> str:
     return f"export {setting}; {build}"
 
 
+def own_architectures(values: Values, missing: MissingName) -> str | None:
+    """The variable of the package of the message for the GPUs that it is built for, where that is not torch's; its
+    value is that of the GPU of the text, or of RTX 30."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    if package is None or "=" not in package.architectures:
+        return None
+    capability = missing.log.capability or "8.6"
+    return package.architectures.format(digits=capability.replace(".", ""), capability=capability)
+
+
 def build_for_older_gpu(values: Values, missing: MissingName) -> str | None:
     """The commands that build the package of the message for the newest GPU that nvcc compiles for, which is older than
     the first release with the value `gpu`; None for a GPU that only later releases drop."""

@@ -179,6 +179,12 @@ def other_system(values: Values, missing: MissingName) -> str | None:
     return None if package is None else package_commands.on_another_system(package, missing)
 
 
+def namesake(values: Values, missing: MissingName) -> bool:
+    """Whether the distribution of the package's name on the package index is another project."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    return package is not None and bool(package.namesake)
+
+
 def not_for_windows(values: Values, missing: MissingName) -> str | None:
     """What to use in place of Windows, if the text shows no platform and the package of the message is not made for
     Windows."""

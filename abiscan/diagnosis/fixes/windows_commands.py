@@ -66,6 +66,7 @@ _PARTS: Final = (
     (r"[|] grep ([\w.]{1,64})(?= |;|\Z)", r"| findstr \1"),
     (r" 2>/dev/null\b", " 2>nul"),
     (r"\bsource ([\w.-]{1,64})/bin/activate", r"\1\\Scripts\\activate"),
+    (r"grep -rlw --include=setup\.py (\w{1,64}) \.", r"findstr /s /m \1 setup.py"),
     (r"find \. \$\(python -c [^\n]{1,120}\) -name '([\w*]{1,200})\.so'", r"dir /s /b \1.pyd"),
 )
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."

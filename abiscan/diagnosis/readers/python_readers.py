@@ -54,7 +54,8 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
     """The module `name`, imported from `package` if given, with its first and last part (`project`, `base`) and the
     CPython of its file (`for_python`). Applies to modules outside of torch with the name of a compiled one, or with a
     known file."""
-    name, package = values["name"], values.get("package")
+    name = values["name"]
+    package = values.get("package") or _imported_from(name, hit)
     if package is not None:
         of_file = is_file_of_package(f"{package}.{name}")
         # A function of a package of the catalogue may end in `_cuda`, too.
@@ -71,6 +72,14 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
     if built is not None:
         return {**found, "built_file": built[0]}
     return found if file is None else {**found, "for_python": f"{file[1]}.{file[2]}"}
+
+
+def _imported_from(name: str, hit: Hit) -> str | None:
+    """The package of the statement above the message, which CPython before 3.7 does not name."""
+    statement = rf"\bfrom ([A-Za-z]\w{{0,63}}(?:\.\w{{1,64}}){{0,8}}) import {re.escape(name)}\s+(?:ImportError: )?\Z"
+    before = hit.line.partition("cannot import name")[0]
+    found = re.search(statement, hit.preceding(2) + before)
+    return None if found is None else found[1]
 
 
 def _built_file(base: str, hit: Hit) -> re.Match[str] | None:
