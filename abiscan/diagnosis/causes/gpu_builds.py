@@ -61,7 +61,8 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
         return
     # The headers of a link are those of a build for CUDA; the variant is only that of the package index for the system.
     is_assumed = target is not None and missing.variant_is_assumed
-    of_link = is_assumed and missing.reference.link_time
+    # A name in MSVC's decoration is of a link, in whatever words.
+    of_link = is_assumed and (missing.reference.link_time or missing.reference.msvc)
     elsewhere = target is not None and missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER)
     yield from row_causes(
         "gpu-build-lacking",

@@ -182,7 +182,8 @@ def python_name(hit: Hit, values: Values) -> Values | None:
     ):
         return None
     found = {"module": module, "name": name, "package": package, **({"missing_module": "yes"} if is_module else {})}
-    return {**found, "project": last} if last and last != package else found
+    project = last or _imported_package(hit)
+    return {**found, "project": project} if project and project != package else found
 
 
 def own_name(hit: Hit, values: Values) -> Values | None:
@@ -210,6 +211,15 @@ def _imported_module(hit: Hit) -> str:
     """The module of the import statement before a message that names none (CPython before 3.7)."""
     found = _IMPORT_FROM.findall(hit.preceding(3))
     return found[-1] if found else ""
+
+
+_IMPORTED: Final = re.compile(r"(?<![\w.])import(?:ing)? [`'\"]?([a-z][a-z0-9_]{2,40})\b", re.ASCII)
+
+
+def _imported_package(hit: Hit) -> str:
+    """The package of the catalogue that the line imports, where a text shows no frame."""
+    imported = _IMPORTED.findall(hit.line.partition(hit.word)[0])
+    return imported[-1] if imported and package_of_name(imported[-1]) is not None else ""
 
 
 def _package_of_last_frame(hit: Hit) -> str:
