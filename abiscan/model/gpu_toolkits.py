@@ -41,14 +41,15 @@ _LAST: Final = {
     "7.2": "12.9",
 }
 # Release of the toolkit -> the newest major release of GCC that it accepts, until the next row
-# (torch/utils/cpp_extension.py, CUDA_GCC_VERSIONS; crt/host_config.h).
+# (torch/utils/cpp_extension.py, CUDA_GCC_VERSIONS; crt/host_config.h). nvcc of 11.4 and 11.5 accepts GCC 11 and cannot
+# compile its headers.
 _GCC: Final = {
     "9.0": 6,
     "9.2": 7,
     "10.1": 8,
     "11.0": 9,
     "11.1": 10,
-    "11.4": 11,
+    "11.6": 11,
     "12.0": 12,
     "12.4": 13,
     "12.8": 14,

@@ -50,6 +50,12 @@ def gcc_of_toolkit(values: Values, missing: MissingName) -> str | None:
     return None if newest is None else str(newest)
 
 
+def gcc_is_too_new(values: Values, missing: MissingName) -> bool:
+    """Whether the GCC of the text (value `stated_gcc`) is newer than its toolkit accepts."""
+    there, newest = versions.order(values.get("stated_gcc", "")), newest_gcc(missing.log.toolkit)
+    return there is not None and newest is not None and there[0] > newest
+
+
 def install_for_cmake(values: Values, missing: MissingName) -> str | None:
     """The commands that install the `package` of CMake's find_package."""
     row = library_of_cmake(values.get("package", ""))
