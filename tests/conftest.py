@@ -17,18 +17,33 @@ from tests.forking_process import TORCH, Run, forking_process
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--without-torch", action="store_true", help="leave out the tests that need an installed torch")
     parser.addoption(
-        "--other-python", action="store_true", help="leave out the tests of rows that have one result on every Python"
+        "--other-python", action="store_true", help="leave out most rows: they have one result on every Python"
     )
 
 
+# A test with more cases than this is one of rows: another Python runs one case in so many.
+_MANY_CASES, _ONE_IN = 32, 8
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for option, mark in (("--without-torch", "torch"), ("--other-python", "one_python")):
-        if config.getoption(option):
-            left_out = [item for item in items if item.get_closest_marker(mark)]
-            config.hook.pytest_deselected(items=left_out)
-            items[:] = [item for item in items if not item.get_closest_marker(mark)]
+    left_out: set[pytest.Item] = set()
+    if config.getoption("--without-torch"):
+        left_out |= {item for item in items if item.get_closest_marker("torch")}
+    if config.getoption("--other-python"):
+        left_out |= {item for item in items if item.get_closest_marker("one_python")} | _most_cases(items)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
     # The longest first: the other processes would wait for one at the end.
     items.sort(key=_seconds, reverse=True)
+
+
+def _most_cases(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of each test with many cases all but one in eight."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    many = (each for each in cases.values() if len(each) > _MANY_CASES)
+    return {item for each in many for at, item in enumerate(each) if at % _ONE_IN}
 
 
 def _seconds(item: pytest.Item) -> float:
