@@ -45,6 +45,10 @@ _UNKNOWN_RELEASE = 0.8
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
 
+_LAST_WITH_SUFFIX = 12
+"""The last release of CUDA that the names of NVIDIA's packages have."""
+_DLL_ON_PATH = "then put its folder on PATH, the one with the DLL: where /r %VIRTUAL_ENV% *64_*.dll"
+
 
 def causes_for_cuda(
     name: str, vendor: Vendor, missing: MissingName, search: tuple[str, ...], here: str | None, *, by_torch: bool
@@ -257,8 +261,25 @@ def _dll(library: CudaLibrary, evidence: tuple[str, ...], score: float) -> Itera
         f"where {safe(library.name, 'DLL')}  # no output: it is not on PATH\n"
         f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
     )
-    yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), evidence, extension_for_cuda(library.missing))
+    package = _package_of_dll(library.name)
+    itself = f"{package}\n{_DLL_ON_PATH}" if package else ""
+    yield Candidate(
+        CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), f"{way}\nor: {itself}" if itself else way
+    )
+    other = extension_for_cuda(library.missing)
+    fix = f"{other}\nor, for a program that needs this release whatever torch has: {itself}" if itself else other
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.78), evidence, fix)
+
+
+def _package_of_dll(name: str) -> str:
+    """The command that installs NVIDIA's package with a DLL of CUDA; empty if its name does not show the release."""
+    found = re.match(r"(?i)(cublas(?:lt)?|cudart|nvrtc)64_(1[1-9])", name)
+    if found is None:
+        return ""
+    package = {"cudart": "nvidia-cuda-runtime", "nvrtc": "nvidia-cuda-nvrtc"}.get(found[1].lower(), "nvidia-cublas")
+    release = int(found[2])
+    wanted = f"{package}-cu{release}" if release <= _LAST_WITH_SUFFIX else f'"{package}>={release},<{release + 1}"'
+    return f"pip install {wanted}"
 
 
 def _of_other_release(
