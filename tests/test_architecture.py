@@ -10,6 +10,8 @@ import pytest
 
 import abiscan
 
+pytestmark = pytest.mark.one_python
+
 PACKAGE = Path(abiscan.__file__).parent
 
 # The floors of docs/architecture.md, lowest first: a module may import from floors below its own and from its own room.

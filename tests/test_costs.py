@@ -200,6 +200,7 @@ def floor() -> dict[str, int]:
     return counted(FLOOR)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "measured"), INSTRUCTIONS.items(), ids=INSTRUCTIONS)
 def test_a_plain_scan_runs_few_instructions(name: str, measured: float, floor: dict[str, int]) -> None:
     scan = counted(RUN, *OPTIONS, str(GOOD.with_name(name)))
@@ -215,6 +216,7 @@ LOGS = {
 }
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(("name", "measured"), LOG_INSTRUCTIONS.items(), ids=LOG_INSTRUCTIONS)
 def test_a_longer_log_runs_few_more_instructions(
     name: str, measured: float, floor: dict[str, int], tmp_path: Path
