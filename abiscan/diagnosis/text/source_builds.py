@@ -175,9 +175,12 @@ def _torch_of(text: str, kind: str, words_start: int, words_end: int) -> tuple[i
     if kind != "checkout" and pattern_of("of_file").match(text, words_end) is not None:
         return None
     after = next(_packages(text, words_end, words_end + _REACH), None)
-    if after is not None and _ADJACENT.fullmatch(text, words_end, after.start()):
-        return after.span() if after["torch"] is not None else None
     start = max(0, words_start - _REACH)
+    if after is not None and _ADJACENT.fullmatch(text, words_end, after.start()):
+        # `compile torchvision from source torch==1.12.1`: the installed torch beside what is built.
+        listed = text.startswith("==", after.end()) and any(_packages(text, start, words_start))
+        if after["torch"] is None or not listed:
+            return after.span() if after["torch"] is not None else None
     if kind != "checkout":  # steps of a build follow each other
         start = max((start, *(each.end() for each in _END.finditer(text, start, words_start))))
     if kind == "oneself" and pattern_of("made").search(text, start, words_start) is None:
