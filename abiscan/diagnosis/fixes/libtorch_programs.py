@@ -44,7 +44,11 @@ def find_program(missing: MissingName) -> Program | None:
     if found is None and missing.is_torch_name:
         found = find_linked_program(missing)
     named = _is_extension(missing) or any(extension in path for extension in (*_EXTENSIONS, "python"))
-    if found is None and "/" in path and not named:
+    if (
+        found is None
+        and ("/" in path or (missing.file.is_program and missing.cxx is not None and safe(path, "")))
+        and not named
+    ):
         found = programs_by_id()["c++"] if not missing.log.program else None
     return found or programs_by_id().get(missing.log.program)
 

@@ -27,6 +27,8 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
 
+# Places for the variant of torch: a command without them installs one wheel for all.
+_OF_VARIANT: Final = ("{variant}", "{major}", "{name}", "{abi}")
 # What only a wheel for one release of torch has: such a command has no place for another one.
 _OF_ONE_BUILD: Final = r"\{(?:release|python|py|platform|abi|short|digits)\}"
 
@@ -93,7 +95,7 @@ def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> Pu
         known = entry_of_release(wheels.variants, target.version)
         if known is None:
             continue
-        variant = _chosen_variant(package, known, target, missing.log.variant)
+        variant = _chosen_variant(package, wheels, known, target, missing.log.variant)
         if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
             continue
         if not is_for_python(wheels, missing) or _is_without_torch(wheels, target.version, missing):
@@ -108,7 +110,9 @@ def _is_without_torch(wheels: Wheels, torch: str, missing: MissingName) -> bool:
     return python is not None and missing.log.python is not None and bool(known) and python not in known
 
 
-def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild, named: str) -> str | None:
+def _chosen_variant(
+    package: Package, wheels: Wheels, known: tuple[str, ...], target: TorchBuild, named: str
+) -> str | None:
     """The variant of a wheel for the target.
 
     Args:
@@ -121,7 +125,7 @@ def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild
     variant = target.variant
     if variant in known:
         return variant
-    if not variant and len(known) == 1:
+    if not variant and (len(known) == 1 or not any(place in wheels.install for place in _OF_VARIANT)):
         return known[0]
     return variant if f"cu{cuda_major(variant)}" in known else None
 

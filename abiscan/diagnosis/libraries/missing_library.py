@@ -13,6 +13,7 @@ from abiscan.diagnosis.libraries import cuda_on_macos
 from abiscan.diagnosis.libraries.missing_torch_library import causes_for_torch, is_of_program, is_of_server
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis.reference import ReferringFile
 from abiscan.diagnosis.templates.code_causes import row_causes
 from abiscan.diagnosis.text.gpu_vendors import DCU
 from abiscan.model.cause import CauseId
@@ -50,10 +51,11 @@ def causes(
     elif searched is not None and at_link_time and is_torch_library(name):
         of_python = name.startswith("libtorch_python")
         yield from row_causes("library-not-in-folder", missing, library=name, folder=searched, of_python=of_python)
-    elif is_torch_library(name) and missing.file.is_torch_itself and not at_link_time and missing.file.facts is None:
+    elif is_torch_library(name) and _is_of_other_torch_file(name, missing.file) and not at_link_time:
         yield from row_causes("own-library-of-torch-missing", missing, library=name)
     elif is_torch_library(name):
-        of_program = (names_program and is_of_program(missing.file)) or is_of_server(missing)
+        is_program = is_of_program(missing.file) or missing.file.file_name == name
+        of_program = (names_program and is_program) or is_of_server(missing)
         yield from causes_for_torch(name, missing, at_link_time, of_program)
     elif missing.file.base_name in _OF_GCC and missing.file.facts is None:
         of_system = "yes" if missing.file.path.startswith("/usr/lib") else ""
@@ -88,6 +90,11 @@ _CUDA_BUILD_AT_LINK_TIME = (
     "https://download.pytorch.org/whl/cu126, or the index of another CUDA)"
 )
 _PYTHON_IMPORT = r"python(\d)(\d{1,2})t?(?:_d)?\.lib"
+
+
+def _is_of_other_torch_file(name: str, file: ReferringFile) -> bool:
+    """Whether another library of torch needs it: people write `X: error while loading shared libraries: X: ...`."""
+    return file.is_torch_itself and file.facts is None and file.file_name != name
 
 
 def _import_library(name: str, missing: MissingName) -> Candidates:

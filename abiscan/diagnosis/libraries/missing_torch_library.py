@@ -341,7 +341,7 @@ def _is_before(version: str, first: str) -> bool:
 def is_of_server(missing: MissingName) -> bool:
     """Whether a server without Python loads the file, or the text is about one, which has libtorch in its folder."""
     program = find_program(missing)
-    return program is not None and bool(program.library_path)
+    return program is not None and (bool(program.library_path) or missing.log.program == program.id == "c++")
 
 
 def is_of_program(file: ReferringFile) -> bool:

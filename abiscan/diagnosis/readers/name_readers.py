@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.reference import A_PROGRAM, ANDROID_APP
 from abiscan.diagnosis.text import name_tokens
@@ -21,9 +22,9 @@ _PLACEHOLDERS: Final = frozenset(
     ("", "_", "I", "X", "NAME", "SYMBOL", "symbol", "symbols", "c10", "torch", "libtorch", "pytorch")
 )
 # `torchtext undefined symbol OSError`, `undefined symbol aarch64 python3.8`: an exception, letters of a library, a
-# machine or a release.
+# machine or a release; a module.
 _NO_SYMBOL = re.compile(
-    r"[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}"
+    r"_C|[\w.-]{1,200}\.(?:so|pyd)|[A-Z]\w{1,32}(?:Error|Exception|Warning)|[A-Z]{2,4}"
     r"|(?i:aarch64|arm64|x86_64|amd64|sm_\d{2,3}\w?|(?:python|py|cuda|cu|torch|pytorch|gcc|rocm|ubuntu|rtx|win)\d[\d.]{0,8})"
     r"|[A-Za-z]{2,32}\d{1,3}(?:\.\d{1,3}){1,3}"
 )
@@ -32,7 +33,10 @@ _NAMED_FIRST = re.compile(r"(?<![^\s'\"`:])(_ZN?[\w.]{4,4096})['\"`]?:? (?:is |w
 _RELEASE = re.compile(r"[A-Za-z]{1,64}[ =-]{0,3}\d{1,4}(?:\.\d{1,8}){1,3}(?![\w.])")
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 # glibc: `PROGRAM: symbol lookup error: FILE: `; the file is the program itself, which has no suffix of a library.
-_OF_PROGRAM = re.compile(r"symbol lookup error: {0,4}(\.{0,2}/[^\s:'\"]{1,4096}): {0,4}$")
+_OF_PROGRAM = re.compile(
+    r"(?:(?<!\S)(?P<name>[\w.+-]{1,64}): symbol lookup error: {0,4}(?P=name)"
+    r"|symbol lookup error: {0,4}(?P<path>\.{0,2}/[^\s:'\"]{1,4096})): {0,4}$"
+)
 _OF_PYTHON = re.compile(r"(?:Import|OS)Error: [^:\n]{0,4096}: {0,4}$")
 _REFERENCED_BY = re.compile(r">>> referenced by ([^\n :]{1,4096})(?::(\d{1,7})(?= |\n|$))?")
 
@@ -70,7 +74,13 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
     broken = hit.preceding(1).rstrip() if not before.strip(" `'\"") else ""
     wrapped = path_before(broken) if broken.endswith(":") else None
     program = _OF_PROGRAM.search(hit.before)
-    needed_by = path_before(before) or wrapped or file_in_parentheses(rest) or (program and program[1]) or ""
+    needed_by = (
+        path_before(before)
+        or wrapped
+        or file_in_parentheses(rest)
+        or (program and (program["name"] or program["path"]))
+        or ""
+    )
     return {
         **found,
         "needed_by": needed_by,
@@ -269,7 +279,8 @@ def _name(text: str, *, after_colon: bool) -> NameToken | None:
     token = read_name(text)
     if token is None or token.name in _PLACEHOLDERS:
         return None
-    if not after_colon and _NO_SYMBOL.fullmatch(token.name):
+    # `flash-attn: undefined symbol flash_attn_2_cuda`: the module that lacks one.
+    if not after_colon and (_NO_SYMBOL.fullmatch(token.name) or package_of_file(token.name) is not None):
         return None
     if token.quoted or token.version is not None or not is_plain_word(token.name):
         return token
