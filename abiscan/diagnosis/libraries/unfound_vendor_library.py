@@ -103,11 +103,14 @@ def _of_package(name: str, vendor: Vendor | None, missing: MissingName) -> tuple
         shows = ", and put its folder on PATH."
     fix = f"Install the package that provides {safe(name, 'it')}{shows}"
     if (system := _of_system(name, vendor)) is not None:
-        ways = _install(name, missing)
+        installs = _install(name, missing)
         if system.pip and missing.file.is_program and ".so" in name:
             find = f"find / -name '{_stem(name)}.so*' 2>/dev/null"
-            ways = (*ways, f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: its folder: {find}")
-        return (f"It is part of {system.product}.",), "\n".join(ways)
+            installs = (
+                *installs,
+                f"export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: its folder: {find}",
+            )
+        return (f"It is part of {system.product}.",), "\n".join(installs)
     if vendor is not None:
         of_vendor = f"pip install {vendor.distribution}" if vendor.distribution else ""
         return (f"It is part of {vendor.product}.",), of_vendor or (_of_conda(name, vendor) if vendor.conda else fix)
