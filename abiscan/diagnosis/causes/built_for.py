@@ -143,7 +143,8 @@ def _for_other_torch(
 def _newer(missing: MissingName) -> Candidates:
     assert missing.exported_in
     assert missing.target is not None
-    if missing.target.cxx11_abi is None and missing.knowledge.target_from_source and string_abi(missing.name) == "new":
+    is_new = string_abi(missing.name) == "new" or "B5cxx11" in missing.name
+    if missing.target.cxx11_abi is None and missing.knowledge.target_from_source and is_new:
         return  # releases adopted the C++11 string late; source builds use that of their compiler
     first = missing.exported_in.first
     evidence = [f"{missing.target_label} is older than {first}, the first release that exports {missing.shown}."]

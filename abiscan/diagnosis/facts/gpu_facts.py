@@ -320,3 +320,9 @@ def _gpu_and_supported(values: Values) -> tuple[int, ...]:
     names = (values.get("gpu", ""), *values.get("supported", "").split(", "))
     found = (re.search(r"\d{1,4}", name) for name in names)
     return tuple(0 if each is None else int(each[0]) for each in found)
+
+
+def has_cuda_of_library(values: Values, missing: MissingName) -> bool:
+    """Whether the target is for the CUDA major release in the name of the value `cuda_library`: `libnppicc.so.13`."""
+    major = (missing.target_cuda or "").partition(".")[0]
+    return bool(major) and major == values.get("cuda_library", "").rpartition(".so.")[2]

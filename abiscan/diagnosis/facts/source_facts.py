@@ -152,6 +152,17 @@ def declared_side(values: Values, _missing: MissingName) -> str | None:
     return None if not ranges else "newest" if ranges.last == declarations().releases[-1] else "former"
 
 
+# Who builds extensions has seldom an older torch (August 2019).
+_LONG = (1, 2)
+
+
+def declared_for_long(values: Values, _missing: MissingName) -> bool:
+    """Whether the first of these releases is so old that the installed torch is probably not older."""
+    ranges = _declaring(values)
+    first = versions.order(ranges.first) if ranges else None
+    return first is not None and first[:2] < _LONG
+
+
 def declared_by_target(values: Values, missing: MissingName) -> str | None:
     """Whether the target is one of these releases: `yes` or `no`."""
     ranges = _declaring(values)
