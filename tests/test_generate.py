@@ -10,6 +10,8 @@ from tools import readme_output
 from tools.generate import GENERATED, ROOT, generate
 from tools.shown_output import with_output
 
+pytestmark = pytest.mark.one_python
+
 # .ci/run checks the output in pages: it depends on the machine and needs an environment.
 NAMES = sorted(name for name, render in GENERATED.items() if render not in (readme_output.render, with_output))
 

@@ -9,6 +9,8 @@ import pytest
 
 import abiscan
 
+pytestmark = pytest.mark.one_python
+
 PACKAGE = Path(abiscan.__file__).parent
 _FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 # Variables whose values are not followed: opcodes, which are constants of the same module, and byte patterns that

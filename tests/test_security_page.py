@@ -10,6 +10,8 @@ import pytest
 
 from tests.tables import table_rows
 
+pytestmark = pytest.mark.one_python
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "SECURITY.md").read_text()
 STARTS = {"run_tool", "run_module", "start_command", "ProcessPoolExecutor", "ProcessPool", "Popen"}

@@ -59,6 +59,7 @@ def test_named_releases_export_the_name(name: str, exporting: tuple[str, ...]) -
             assert subject.causes[0].cause != "built-for-older-torch" or min(orders) < here
 
 
+@pytest.mark.one_python
 def test_cut_names_have_causes_of_the_whole_name() -> None:
     """Oracle: the causes of the whole name, which the text does not show. A cut that is a name itself is that name."""
     names = [name for name, _exporting in _names()]
