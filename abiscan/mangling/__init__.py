@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         search_prefixes,
         string_abi,
         string_abis,
+        tagged_string_abi,
     )
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "search_prefixes",
     "string_abi",
     "string_abis",
+    "tagged_string_abi",
 ]
 
 

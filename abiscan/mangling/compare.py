@@ -219,6 +219,8 @@ _DUAL: Final = frozenset(
 # `std::__cxx11`, and the spellings of a name outside of it: in full, or by an abbreviation.
 _NEW_MARK: Final = "St7__cxx11"
 _NEW_IDENTIFIER: Final = "7__cxx11"
+# [abi:cxx11]
+_TAG: Final = "B5cxx11"
 _OLD_MARKS: Final = ("Ss", "Sb", *(f"St{len(name)}{name}" for name in sorted(_DUAL)))
 
 
@@ -257,6 +259,11 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
             old = True
         rest.extend(node.children())
     return "old" if old else None
+
+
+def tagged_string_abi(mangled: str) -> Literal["old", "new"] | None:
+    """The same, and "new" for a name with [abi:cxx11] alone: of a function that returns such a type."""
+    return string_abi(mangled) or ("new" if _TAG in mangled else None)
 
 
 def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:

@@ -10,7 +10,7 @@ from abiscan.analysis.pass_results import AbsentLibraries, PackageScope
 from abiscan.analysis.siblings import exported_beside, needed_by_dependents
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
-from abiscan.mangling import string_abi
+from abiscan.mangling import tagged_string_abi
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.platforms import OperatingSystem, file_key, system_of
@@ -150,8 +150,7 @@ def _leave_open_for_other_string(resolution: Resolution, record: FileRecord, bui
         return
     missing = [each for each in resolution.imports if each.owner is Owner.TORCH and each.status is Status.MISSING]
     known = {build.cxx11_abi for build in builds if build.torch == torch.target.version}
-    # A function that returns a string differs only by an ABI tag in its name.
-    wanted = {string_abi(each.name) or ("new" if "B5cxx11" in each.name else None) for each in missing}
+    wanted = {tagged_string_abi(each.name) for each in missing}
     if len(wanted) == 1 and known == {"new" not in wanted}:
         for each in missing:
             each.settle(Status.UNDECIDED, each.provider)

@@ -22,7 +22,7 @@ from abiscan.diagnosis.related_exports import is_same_instance
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.target_string_abi import is_stated_unlike_release
 from abiscan.diagnosis.templates.code_causes import row_causes
-from abiscan.mangling import string_abi
+from abiscan.mangling import string_abi, tagged_string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
@@ -143,7 +143,7 @@ def _for_other_torch(
 def _newer(missing: MissingName) -> Candidates:
     assert missing.exported_in
     assert missing.target is not None
-    is_new = string_abi(missing.name) == "new" or "B5cxx11" in missing.name
+    is_new = tagged_string_abi(missing.name) == "new"
     if missing.target.cxx11_abi is None and missing.knowledge.target_from_source and is_new:
         return  # releases adopted the C++11 string late; source builds use that of their compiler
     first = missing.exported_in.first

@@ -45,8 +45,6 @@ _UNKNOWN_RELEASE = 0.8
 SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 """Stem, first and second number of a shared library."""
 
-_LAST_WITH_SUFFIX = 12
-"""The last release of CUDA that the names of NVIDIA's packages have."""
 _DLL_ON_PATH = "then put its folder on PATH, the one with the DLL: where /r %VIRTUAL_ENV% *64_*.dll"
 
 
@@ -261,7 +259,7 @@ def _dll(library: CudaLibrary, evidence: tuple[str, ...], score: float) -> Itera
         f"where {safe(library.name, 'DLL')}  # no output: it is not on PATH\n"
         f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
     )
-    package = _package_of_dll(library.name)
+    package = _package_of_dll(library)
     itself = f"{package}\n{_DLL_ON_PATH}" if package else ""
     yield Candidate(
         CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), f"{way}\nor: {itself}" if itself else way
@@ -271,15 +269,11 @@ def _dll(library: CudaLibrary, evidence: tuple[str, ...], score: float) -> Itera
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.78), evidence, fix)
 
 
-def _package_of_dll(name: str) -> str:
+def _package_of_dll(library: CudaLibrary) -> str:
     """The command that installs NVIDIA's package with a DLL of CUDA; empty if its name does not show the release."""
-    found = re.match(r"(?i)(cublas(?:lt)?|cudart|nvrtc)64_(1[1-9])", name)
-    if found is None:
-        return ""
-    package = {"cudart": "nvidia-cuda-runtime", "nvrtc": "nvidia-cuda-nvrtc"}.get(found[1].lower(), "nvidia-cublas")
-    release = int(found[2])
-    wanted = f"{package}-cu{release}" if release <= _LAST_WITH_SUFFIX else f'"{package}>={release},<{release + 1}"'
-    return f"pip install {wanted}"
+    release = re.search(r"64_(\d\d)", library.name)
+    package = None if release is None else cuda_distribution(library.vendor, int(release[1]))
+    return "" if package is None else f'pip install "{package}"'
 
 
 def _of_other_release(

@@ -22,21 +22,8 @@ from abiscan.diagnosis.text.text_facts import values as names_of
 from abiscan.ownership.python_name_releases import COUNT, MODULE, OPTIONAL, PARAMETERS, find_names, names_of_packages
 
 VALUES: Final = (
-    *(
-        "project",
-        "base",
-        "for_python",
-        "built_file",
-        "library",
-        "said",
-        "torch_file",
-        "package",
-        "about",
-        "origin",
-        "how_to",
-    ),
-    *("parameter", "parameter_of", "is_exact", "missing_module", "inside", "source_folder", "listed_release"),
-    "built_file",
+    *("project", "base", "for_python", "built_file", "library", "said", "torch_file", "package", "about", "origin"),
+    *("how_to", "parameter", "parameter_of", "is_exact", "missing_module", "inside", "source_folder", "listed_release"),
 )
 """Values that readers of this module may add besides `name`."""
 
